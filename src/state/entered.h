@@ -18,7 +18,7 @@ struct entered {
 	bool anywhere;	 /* by its address, which the file's data or other code have, or in more ways than are told */
 	bool several;	 /* more than one call instruction calls it */
 	bool by_itself;	 /* one of them is its own */
-	bool comes_back; /* it calls setjmp or the like, so that a thread may come back to it from what it has called */
+	bool comes_back; /* it calls setjmp or the like: a thread may come back to it without returns */
 	u64 site;	 /* the last one that does, by the address that symbol look-ups take; 0: none */
 	u32 jumped_from; /* the one other function that jumps into it; ID_NONE: none */
 };
