@@ -88,18 +88,6 @@ static int compare_rows(const void *va, const void *vb, void *ctx)
 	return c;
 }
 
-static int compare_weights(const void *va, const void *vb, void *ctx)
-{
-	const struct place_in_order *a = va, *b = vb;
-
-	(void)ctx;
-	if (a->first != b->first)
-		return a->first < b->first ? -1 : 1;
-	if (a->second != b->second)
-		return a->second < b->second ? -1 : 1;
-	return a->row < b->row ? -1 : a->row > b->row;
-}
-
 /* --- ranks --- */
 
 /* The different values of a key. */
@@ -178,16 +166,25 @@ static void rank_names(struct order *o, struct place_in_order *order, size_t n)
 
 /* --- the rows --- */
 
-/* Where only the first rows are looked at, only those that may be among them have their names compared. */
-static void sort_first(const struct order *o, struct place_in_order *order, size_t n, size_t first)
+static bool weigh_the_same(const struct place_in_order *a, const struct place_in_order *b)
 {
-	sort_parallel(1, order, n, sizeof(*order), compare_weights, NULL);
+	return a->first == b->first && a->second == b->second;
+}
+
+/* Where only the first rows are looked at, only those that may be among them have their names compared. */
+static void sort_first(const struct order *o, const struct place_in_order *order, size_t n, size_t first, u32 *rows)
+{
+	struct place_in_order *same = mem_realloc(NULL, n, sizeof(*same));
+
+	sort_by_words(rows, order, n, sizeof(*order), 2); /* weights */
 	for (size_t from = 0, to; from < MIN(n, first); from = to) {
-		for (to = from + 1;
-		     to < n && order[to].first == order[from].first && order[to].second == order[from].second;)
-			to++;
-		sort_parallel(1, order + from, to - from, sizeof(*order), compare_rows, (void *)o);
+		for (to = from; to < n && weigh_the_same(&order[rows[from]], &order[rows[to]]); to++)
+			same[to - from] = order[rows[to]];
+		sort_parallel(1, same, to - from, sizeof(*same), compare_rows, (void *)o);
+		for (size_t i = from; i < to; i++)
+			rows[i] = same[i - from].row;
 	}
+	free(same);
 }
 
 /* Puts rows[order[i]] into place i, in place, one cycle after the other. Uses order up. */
@@ -226,16 +223,16 @@ static void sort_places(struct order *o, struct place_in_order *order, u32 n, u3
 	const struct profile *p = o->p;
 
 	if (p->first_rows && p->first_rows < n) {
-		sort_first(o, order, n, p->first_rows);
-	} else {
-		if (n > FEW_ROWS)
-			rank_names(o, order, n);
-		if (!p->nr_row_order && o->ranked == p->nr_sort) {
-			sort_by_words(rows, order, n, sizeof(*order), 3); /* weights and names */
-			return;
-		}
-		sort_parallel(o->workers, order, n, sizeof(*order), compare_rows, o);
+		sort_first(o, order, n, p->first_rows, rows);
+		return;
 	}
+	if (n > FEW_ROWS)
+		rank_names(o, order, n);
+	if (!p->nr_row_order && o->ranked == p->nr_sort) {
+		sort_by_words(rows, order, n, sizeof(*order), 3); /* weights and names */
+		return;
+	}
+	sort_parallel(o->workers, order, n, sizeof(*order), compare_rows, o);
 	for (u32 i = 0; i < n; i++)
 		rows[i] = order[i].row;
 }
