@@ -194,6 +194,7 @@ static int start(struct recorder *r)
 
 	r->enable_at_ms = clock_ms() + (u64)MAX(r->o->attr.delay_ms, 0);
 	r->delayed = !at_once && r->o->attr.delay_ms > 0;
+	r->off = r->o->attr.delay_ms < 0;
 	/* It has no exec to wait for. */
 	if (!at_once && !r->target_is_workload)
 		event_set_follow(&r->set);
@@ -217,17 +218,21 @@ static void await_workload(struct recorder *r)
 	struct timespec pause = { .tv_nsec = 10000000 };
 	/* A SIGINT is Ctrl-C mostly, which reached it, too, and its handler takes the time that simulating takes. */
 	u64 told_at = clock_ms() + (r->sim && r->result->signal == SIGINT ? SIM_GRACE_MS : 0);
-	bool told = false;
+	bool told = false, refused = false;
 
 	/* One that was never let go ends by itself. */
 	if (r->workload.go_fd >= 0)
 		return;
 	while (!workload_ended(&r->workload, false)) {
 		if (!told && (r->hurry || clock_ms() >= told_at)) {
-			kill(r->workload.pid, SIGTERM);
+			refused = kill(r->workload.pid, SIGTERM) && errno == EPERM;
 			told = true;
 		}
-		if (r->hurry)
+		if (refused)
+			notify_warn(r->notify,
+				    "process %d goes on: it has changed its user, so it may not be told to end",
+				    r->workload.pid);
+		if (r->hurry || refused)
 			return;
 		if (r->sim)
 			recorder_sim_discard(r);
@@ -288,6 +293,7 @@ void recorder_free(struct recorder *r)
 		free(r->dated.v[i]);
 	vec_free(&r->dated);
 	vec_free(&r->told_cpus);
+	map_free(&r->fd_tasks);
 	vec_free(&r->aux_index);
 	vec_free(&r->environment);
 	free(r->variable);

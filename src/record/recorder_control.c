@@ -18,6 +18,7 @@ static void switch_events(struct recorder *r, const char *name, bool on)
 		return;
 	}
 	r->delayed &= *name != 0;
+	r->off = *name ? r->off && !on : !on;
 	say(r, *name ? name : "events", on);
 }
 
@@ -92,5 +93,10 @@ static void run_line(void *ctx, char *line)
 
 bool recorder_control(struct recorder *r)
 {
-	return control_read(&r->control, run_line, r, r->notify);
+	bool open = control_read(&r->control, run_line, r, r->notify);
+
+	if (!open && r->off)
+		notify_warn(r->notify, "--control: nobody can give commands any more, and the events are disabled: "
+				       "nothing more is recorded");
+	return open;
 }

@@ -3,6 +3,7 @@
 #ifndef RECORD_RECORDER_IMPL_H
 #define RECORD_RECORDER_IMPL_H
 
+#include "base/map.h"
 #include "open/set.h"
 #include "record/control.h"
 #include "record/flow.h"
@@ -56,8 +57,12 @@ struct recorder {
 	bool unwinds;				   /* some event's stacks are unwound */
 	bool delayed;				   /* events have to be enabled at enable_at_ms */
 	VEC(struct feat_auxtrace_index) aux_index; /* where this file's AUXTRACE records are */
-	bool snapshot_due; /* the next pass is to keep what AUX areas hold that are overwritten */
-	bool stop, hurry;  /* hurry: a second signal came; leave out everything that takes time */
+	bool snapshot_due;   /* the next pass is to keep what AUX areas hold that are overwritten */
+	bool stop, hurry;    /* hurry: a second signal came; leave out everything that takes time */
+	bool cut_off;	     /* the command goes on, but is recorded no more */
+	struct map fd_tasks; /* the task of a descriptor, since the first one hung up */
+	bool found_tasks, told_cut_off, told_hidden;
+	bool off; /* events were disabled by a command, or wait for one (-D -1) */
 };
 
 /* Events that were delayed begin to count. */
@@ -120,6 +125,12 @@ void recorder_end_snapshot(struct recorder *r, bool last);
 /* recorder_cpus.c: tells of CPUs that went offline or came online, once each; stops where none is left and
  * there is no command. */
 void recorder_look_at_cpus(struct recorder *r);
+
+/* recorder_rights.c: says what can no longer be recorded because rights were taken away, once each. A descriptor has
+ * hung up; */
+void recorder_hung_up(struct recorder *r, int fd);
+/* the mappings of so many processes were refused, among them that one's. */
+void recorder_tell_hidden(struct recorder *r, u32 processes, s32 pid);
 
 /* recorder_control.c: executes the commands that have come. False: no more will come */
 bool recorder_control(struct recorder *r);

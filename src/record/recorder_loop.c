@@ -77,6 +77,7 @@ static void hung_up(struct recorder *r, size_t ring)
 	struct epoll_event e = { .events = calls(r, ring), .data.u64 = ring };
 
 	epoll_ctl(r->epoll_fd, EPOLL_CTL_DEL, w->fds.v[w->live], NULL);
+	recorder_hung_up(r, w->fds.v[w->live]);
 	if (++w->live == w->fds.n)
 		r->live_rings--;
 	else
@@ -191,7 +192,8 @@ static int wait_for_events(struct recorder *r, struct woken *out)
 		else if (events[i].events & (EPOLLHUP | EPOLLERR))
 			hung_up(r, events[i].data.u64);
 	}
-	if (!r->live_rings && !r->sim)
+	/* What is cut off goes on, and ending it is not the recorder's business. */
+	if (!r->live_rings && !r->sim && !r->cut_off)
 		r->stop = true;
 	return 0;
 }

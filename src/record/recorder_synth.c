@@ -214,6 +214,9 @@ int recorder_synthesize(struct recorder *r)
 		err = put_tasks(r, &s);
 	if (!err)
 		err = sideband_flush(&s);
+	/* Of a whole machine, some always are: that of process 1 in many a container. */
+	if (s.hidden && !r->target.system_wide)
+		recorder_tell_hidden(r, s.hidden, s.hidden_pid);
 	sideband_free(&s);
 	return err;
 }

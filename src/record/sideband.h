@@ -22,6 +22,8 @@ struct sideband {
 	 * error that ends the part. */
 	int (*flush)(void *ctx, const struct bytes *b);
 	void *ctx;
+	u32 hidden;	/* processes whose mappings were refused, */
+	s32 hidden_pid; /* and the last of them */
 	/* buffers that are used again and again */
 	struct bytes file, path;
 };

@@ -5,6 +5,7 @@
  * threads, which have no maps, are recognised by a flag in stat.
  */
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,10 +95,15 @@ static int put_mappings(struct sideband *s, s32 pid)
 {
 	char path[64];
 	const char *p, *end;
-	int err = 0;
+	int err;
 
 	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-	if (smallfile_read(AT_FDCWD, path, MAPS_LIMIT, &s->file))
+	err = smallfile_read(AT_FDCWD, path, MAPS_LIMIT, &s->file);
+	if (err == -EACCES || err == -EPERM) {
+		s->hidden++;
+		s->hidden_pid = pid;
+	}
+	if (err)
 		return 0;
 	p = (const char *)s->file.p;
 	end = p + s->file.len;

@@ -328,7 +328,9 @@ static void tell_limit(struct window_run *w, struct target_task task, int failed
 	if (!w->told_limit)
 		notify_warn(w->notify, "thread %d and perhaps others are left out: %s (%s)", task.tid,
 			    strerror(failed),
-			    failed == EMFILE ? "ulimit -n, or --no-window" : "--no-window needs fewer counters");
+			    failed == EMFILE			? "ulimit -n, or --no-window" :
+			    failed == EACCES || failed == EPERM ? "it has rights that this user lacks" :
+								  "--no-window needs fewer counters");
 	w->told_limit = true;
 }
 

@@ -200,6 +200,12 @@ for options, left_out in ((["--group"], "--group"), (["--hierarchy"], "--hierarc
              if "left out: " in line]
     check(f"{options}: the head says what is left out: {lines}",
           lines == ([f"# Metrics of functions are left out: {left_out}"] if left_out else []))
+# Why a tree has none: of a thread's windows, more are kept for the thread than for its functions.
+kept = collections.Counter()
+for keys in "comm", "comm,symbol":
+    for row in csv.DictReader(io.StringIO(run("report", "-i", "w.data", "--sort", keys, "--csv"))):
+        kept[keys] += int(row["kept"]) if row["comm"] == "app" else 0
+check(f"windows are kept by key: {kept}", kept["comm"] > kept["comm,symbol"] > 0)
 check("nothing is left out where nothing is",
       "left out" not in run("report", "-i", "n.data", "--hierarchy"))
 
