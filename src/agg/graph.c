@@ -269,11 +269,12 @@ const struct graph_node *profile_row_graph(const struct profile *p, const struct
 	struct grow g = { .p = p, .e = e, .o = o, .arena = &room->arena, .row = row };
 	struct graph_node *root;
 	struct items items = { 0 };
-	bool groups = n && !e->tree.nodes.v[list[0]].parent;
+	bool groups;
 	u64 total = o->samples ? r->total_samples : r->total, self = o->samples ? r->samples : r->self;
 
 	if (!p->has_chains || !n || MAX(total, self) < o->min_weight)
 		return NULL;
+	groups = !e->tree.nodes.v[list[0]].parent;
 	if (!room->through)
 		room->through = mem_zalloc(e->tree.nodes.n * sizeof(u64));
 	g.through = room->through;

@@ -259,6 +259,11 @@ static int by_symbol(const struct profile *p, u64 x, u64 y)
 	return profile_compare_frames(p, (u32)x, (u32)y);
 }
 
+static u64 symbol_word(const struct profile *p, u64 value)
+{
+	return profile_frame_word(p, (u32)value);
+}
+
 /* --- as they read --- */
 
 static u64 number(const struct row_view *v, u64 value)
@@ -622,7 +627,8 @@ const struct sort_key_row sort_keys[NR_SORT_KEYS] = {
 				  text_datum, label_datum },
 				.full = true,
 				.of_hit = datum_of,
-				.compare = by_symbol },
+				.compare = by_symbol,
+				.word = symbol_word },
 	[SORT_DSO_DADDR] = { { "dso_daddr", NULL, "dso_daddr", "Data Object", COLUMN_TEXT, 0, NULL, text_dso },
 			     .full = true,
 			     .of_hit = datum_dso_of,
@@ -636,15 +642,18 @@ const struct sort_key_row sort_keys[NR_SORT_KEYS] = {
 				label_datum },
 			      .full = true,
 			      .of_hit = datum_line_of,
-			      .compare = by_symbol },
+			      .compare = by_symbol,
+			      .word = symbol_word },
 	[SORT_SYMBOL_IADDR] = { { "symbol_iaddr", NULL, "symbol_iaddr", "Code Symbol", COLUMN_TEXT, 0, NULL,
 				  text_datum, label_datum },
 				.full = true,
 				.of_hit = instruction_of,
-				.compare = by_symbol },
+				.compare = by_symbol,
+				.word = symbol_word },
 	[SORT_SYMOFF] = { { "symoff", NULL, "symoff", "Symbol Offset", COLUMN_TEXT, 0, NULL, text_datum, label_datum },
 			  .of_hit = instruction_of,
-			  .compare = by_symbol },
+			  .compare = by_symbol,
+			  .word = symbol_word },
 	[SORT_DATA_PAGE_SIZE] = { { "data_page_size", NULL, "data_page_size", "Data Page Size", COLUMN_TEXT, 0, number,
 				    NULL, label_page_size },
 				  .full = true,
@@ -678,18 +687,22 @@ const struct sort_key_row sort_keys[NR_SORT_KEYS] = {
 	[SORT_SYMBOL_FROM] = { { "symbol_from", NULL, "symbol_from", "Source Symbol", COLUMN_TEXT, 0, NULL,
 				 text_symbol, label_symbol },
 			       .of_hit = end_function_of,
-			       .compare = by_symbol },
+			       .compare = by_symbol,
+			       .word = symbol_word },
 	[SORT_SYMBOL_TO] = { { "symbol_to", NULL, "symbol_to", "Target Symbol", COLUMN_TEXT, 0, NULL, text_symbol,
 			       label_symbol },
 			     .of_hit = end_function_of,
-			     .compare = by_symbol },
+			     .compare = by_symbol,
+			     .word = symbol_word },
 	[SORT_ADDR_FROM] = { { "addr_from", NULL, "addr_from", "Source Address", COLUMN_TEXT, 0, NULL, text_end,
 			       label_end },
 			     .of_hit = end_address_of,
-			     .compare = by_symbol },
+			     .compare = by_symbol,
+			     .word = symbol_word },
 	[SORT_ADDR_TO] = { { "addr_to", NULL, "addr_to", "Target Address", COLUMN_TEXT, 0, NULL, text_end, label_end },
 			   .of_hit = end_address_of,
-			   .compare = by_symbol },
+			   .compare = by_symbol,
+			   .word = symbol_word },
 	[SORT_SRCLINE_FROM] = { { "srcline_from", NULL, "srcline_from", "From Source:Line", COLUMN_TEXT, 0, NULL,
 				  text_string },
 				.of_hit = end_address_of,
@@ -723,7 +736,8 @@ const struct sort_key_row sort_keys[NR_SORT_KEYS] = {
 			    .of_frame = frame_key_dso_size },
 	[SORT_SYMBOL] = { { "symbol", "sym", "symbol", "Symbol", COLUMN_TEXT, 0, NULL, text_symbol, label_symbol },
 			  .of_frame = frame_key_symbol,
-			  .compare = by_symbol },
+			  .compare = by_symbol,
+			  .word = symbol_word },
 	[SORT_SYMBOL_SIZE] = { { "symbol_size", NULL, "symbol_size", "Symbol size", COLUMN_NUMBER, 0, number, NULL,
 				 NULL },
 			       .of_frame = frame_key_symbol_size },

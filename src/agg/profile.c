@@ -62,6 +62,13 @@ int profile_compare_frames(const struct profile *p, u32 x, u32 y)
 	return c ? c : compare_u64((u64)a->level, (u64)b->level); /* the same place, as seen from elsewhere */
 }
 
+u64 profile_frame_word(const struct profile *p, u32 frame)
+{
+	const struct frame *f = frames_get(p->frames, frame);
+
+	return f->sym != ID_NONE || f->inlined ? 0 : f->addr == UINT64_MAX ? UINT64_MAX : f->addr + 1;
+}
+
 static bool is_inlined(const struct profile *p, const struct profile_event *e, u32 node)
 {
 	return profile_frame_inlined(p, e->tree.nodes.v[node].frame);

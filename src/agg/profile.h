@@ -249,6 +249,8 @@ void profile_frame_place(const struct profile *p, u32 frame, char *buf, size_t s
 /* Compares frames: those with names first, by name; then by address. Ids cannot be used, because they differ from run
  * to run. */
 int profile_compare_frames(const struct profile *p, u32 x, u32 y);
+/* Of two frames with different words, that with the smaller one comes first. */
+u64 profile_frame_word(const struct profile *p, u32 frame);
 
 static inline bool profile_frame_inlined(const struct profile *p, u32 frame)
 {

@@ -7,6 +7,7 @@
  * each somewhere in memory, and a sort compares each row twenty times. But they have few different values for each
  * key. So these are sorted once, and a value's rank among them stands for its text; the ranks of all keys together
  * mostly fit 64 bits, which lie side by side with the weights. What is sorted is then a list of numbers, byte by byte.
+ * So are the values of a key, where it can give numbers for them: only those with the same number are compared.
  */
 #include "agg/row_order.h"
 
@@ -18,7 +19,8 @@
 #include "base/mem.h"
 #include "base/sort.h"
 
-#define FEW_ROWS 512 /* are sorted by their texts */
+#define FEW_ROWS 512	/* are sorted by their texts */
+#define RECENT_VALUES 8 /* bits: values of a key that are known without looking for them */
 
 /* What a row is sorted by, side by side. */
 struct place_in_order {
@@ -96,6 +98,7 @@ struct ranks {
 	u32 key;
 	struct map ids; /* of a value: its index in */
 	VEC(u64) values;
+	u64 *words;  /* their numbers (sort_word) */
 	u32 *sorted; /* indexes, */
 	u32 *rank;   /* and of each its rank: values with the same text have the same */
 };
@@ -107,20 +110,42 @@ static int compare_ids(const void *a, const void *b, void *ctx)
 	return compare_values(r->p, r->key, r->values.v[*(const u32 *)a], r->values.v[*(const u32 *)b]);
 }
 
+static u64 sort_word(const struct ranks *r, u64 value)
+{
+	const struct sort_key_row *key = sort_key_row(r->p->sort_order[r->key]);
+
+	return key->word ? key->word(r->p, value) : key->compare ? 0 : value;
+}
+
+static void sort_values(struct ranks *r, u32 workers)
+{
+	size_t n = r->values.n;
+
+	for (size_t i = 0; i < n; i++)
+		r->words[i] = sort_word(r, r->values.v[i]);
+	sort_by_words(r->sorted, r->words, n, sizeof(*r->words), 1);
+	for (size_t from = 0, to; from < n; from = to) {
+		for (to = from + 1; to < n && r->words[r->sorted[to]] == r->words[r->sorted[from]];)
+			to++;
+		sort_parallel(workers, r->sorted + from, to - from, sizeof(*r->sorted), compare_ids, r);
+	}
+}
+
 /* Gives the number of ranks. */
 static u32 rank_values(struct ranks *r, u32 workers)
 {
 	size_t n = r->values.n;
 	u32 rank = 0;
 
+	r->words = mem_realloc(NULL, n, sizeof(*r->words));
 	r->sorted = mem_realloc(NULL, n, sizeof(*r->sorted));
 	r->rank = mem_realloc(NULL, n, sizeof(*r->rank));
-	for (u32 i = 0; i < n; i++)
-		r->sorted[i] = i;
-	sort_parallel(workers, r->sorted, n, sizeof(*r->sorted), compare_ids, r);
+	sort_values(r, workers);
 	for (size_t i = 0; i < n; i++) {
-		rank += i && compare_ids(&r->sorted[i - 1], &r->sorted[i], r);
-		r->rank[r->sorted[i]] = rank;
+		const u32 *at = &r->sorted[i];
+
+		rank += i && (r->words[at[-1]] != r->words[at[0]] || compare_ids(&at[-1], &at[0], r));
+		r->rank[*at] = rank;
 	}
 	return rank + 1;
 }
@@ -130,6 +155,29 @@ static u32 bits_for(u32 most)
 	return most ? 32 - (u32)__builtin_clz(most) : 0;
 }
 
+/* Gives each row the index of its value: ids. Most rows have one that another has had a moment ago. */
+static void number_values(struct ranks *r, const struct row *rows, size_t n, u32 *ids)
+{
+	struct {
+		u64 value;
+		u32 id;
+	} recent[1u << RECENT_VALUES];
+
+	for (u32 i = 0; i < ARRAY_LEN(recent); i++)
+		recent[i].id = ID_NONE;
+	for (size_t i = 0; i < n; i++) {
+		u64 value = rows[i].keys[r->key], at = value * 0x9e3779b97f4a7c15u >> (64 - RECENT_VALUES);
+
+		if (recent[at].id == ID_NONE || recent[at].value != value) {
+			recent[at].value = value;
+			recent[at].id = *map_at(&r->ids, value, (u32)r->values.n);
+			if (recent[at].id == r->values.n)
+				vec_push(&r->values, value);
+		}
+		ids[i] = recent[at].id;
+	}
+}
+
 /* The ranks of one key, below the *used bits of the keys before it. False: they do not fit. ids: room for a number per
  * row. */
 static bool rank_key(const struct order *o, struct place_in_order *order, size_t n, u32 key, u32 *used, u32 *ids)
@@ -137,19 +185,14 @@ static bool rank_key(const struct order *o, struct place_in_order *order, size_t
 	struct ranks r = { .p = o->p, .key = key };
 	u32 bits;
 
-	for (size_t i = 0; i < n; i++) {
-		u64 value = o->rows[i].keys[key];
-
-		ids[i] = *map_at(&r.ids, value, (u32)r.values.n);
-		if (ids[i] == r.values.n)
-			vec_push(&r.values, value);
-	}
+	number_values(&r, o->rows, n, ids);
 	bits = bits_for(rank_values(&r, o->workers) - 1);
 	*used += bits;
 	for (size_t i = 0; i < n && bits && *used <= 64; i++)
 		order[i].names |= (u64)r.rank[ids[i]] << (64 - *used);
 	map_free(&r.ids);
 	vec_free(&r.values);
+	free(r.words);
 	free(r.sorted);
 	free(r.rank);
 	return *used <= 64;

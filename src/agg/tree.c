@@ -6,8 +6,8 @@
 
 #include "base/hash.h"
 
-/* key: parent << 32 | frame. Groups have the root for parent, frames never do, so they cannot meet. node 0: empty, as
- * the root, which is nobody's child, is no slot's; fresh memory is a table of empty slots as it comes. */
+/* key: parent << 32 | frame. node 0: empty, as the root, which is nobody's child, is no slot's; fresh memory is a
+ * table of empty slots as it comes. */
 struct tree_slot {
 	u64 key;
 	u64 self;
@@ -51,34 +51,41 @@ static struct tree_table *table_of(const struct tree_builder *b, u64 hash)
 	return (struct tree_table *)&b->tables[hash >> 32 & (TREE_TABLES - 1)];
 }
 
+static u32 new_node(struct tree_builder *b, u32 node, u32 frame)
+{
+	if (!b->links.n)
+		vec_push(&b->links, (struct tree_link){ ID_NONE, ID_NONE });
+	vec_push(&b->links, (struct tree_link){ frame, node });
+	return (u32)b->links.n - 1;
+}
+
 static struct tree_slot *kid_slot(struct tree_builder *b, u32 node, u32 frame)
 {
 	u64 key = (u64)node << 32 | frame, hash = hash_u64(key);
 	struct tree_table *t = table_of(b, hash);
 	struct tree_slot *s;
 
-	if (!b->links.n)
-		vec_push(&b->links, (struct tree_link){ ID_NONE, ID_NONE });
 	if (t->n >= t->size / 16 * 11)
 		resize(t, t->size ? t->size / 2 * 3 : 128);
 	s = find(t, hash, key);
 	if (!s->node) {
-		*s = (struct tree_slot){ .key = key, .node = (u32)b->links.n };
+		*s = (struct tree_slot){ .key = key, .node = new_node(b, node, frame) };
 		t->n++;
-		vec_push(&b->links, (struct tree_link){ frame, node });
 	}
 	return s;
 }
 
-/* A few more than an equal share: keys do not spread quite evenly. */
-void tree_reserve(struct tree_builder *b, size_t n)
+/* Makes room for as much as there is in the other. The tables have a few more than an equal share: keys do not spread
+ * quite evenly. */
+static void reserve(struct tree_builder *b, const struct tree_builder *other)
 {
-	u32 size = (u32)(n / TREE_TABLES / 10 * 16) + 128;
+	size_t groups = other->group_words ? other->groups.n / other->group_words : 0;
+	u32 size = (u32)((other->links.n - groups) / TREE_TABLES / 10 * 16) + 128;
 
 	for (u32 i = 0; i < TREE_TABLES; i++)
 		if (b->tables[i].size < size)
 			resize(&b->tables[i], size);
-	vec_reserve(&b->links, n);
+	vec_reserve(&b->links, other->links.n);
 }
 
 u32 tree_kid(struct tree_builder *b, u32 node, u32 frame)
@@ -116,9 +123,10 @@ u32 tree_group(struct tree_builder *b, const u64 *words, u32 n)
 		for (u32 k = 0; k < n; k++)
 			vec_push(&b->groups, words[k]);
 		set_add(&b->group_ids, h, i);
+		vec_push(&b->group_nodes, new_node(b, 0, i));
 		b->group_words = n;
 	}
-	return tree_kid(b, 0, i);
+	return b->group_nodes.v[i];
 }
 
 #define MERGE_AHEAD 16 /* nodes; a later node's parent has nearly always been through */
@@ -133,6 +141,7 @@ void tree_settle(struct tree_builder *b)
 	if (b->sums)
 		return;
 	set_free(&b->group_ids);
+	vec_free(&b->group_nodes);
 	b->sums = mem_realloc(NULL, b->links.n + 1, sizeof(*b->sums));
 	memset(b->sums, 0, (b->links.n + 1) * sizeof(*b->sums));
 	for (u32 i = 0; i < TREE_TABLES; i++) {
@@ -199,7 +208,7 @@ u32 *tree_merge_nodes(struct tree_builder *b, struct tree_builder *from, const s
 
 void tree_add_tree(struct tree_builder *b, const struct tree_builder *from, const struct tree_rename *rename)
 {
-	tree_reserve(b, from->links.n);
+	reserve(b, from);
 	free(add_nodes(b, from, rename));
 }
 
@@ -265,6 +274,7 @@ void tree_builder_free(struct tree_builder *b)
 	vec_free(&b->links);
 	vec_free(&b->groups);
 	set_free(&b->group_ids);
+	vec_free(&b->group_nodes);
 	for (u32 i = 0; i < TREE_TABLES; i++)
 		free(b->tables[i].slots);
 	free(b->sums);

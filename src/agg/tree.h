@@ -57,7 +57,8 @@ struct tree_builder {
 	VEC(u64) groups; /* as in the tree, and so is: */
 	u32 group_words;
 	struct set group_ids;
-	struct tree_table tables[TREE_TABLES]; /* (parent, frame) -> node and its sums */
+	VEC(u32) group_nodes;		       /* by group */
+	struct tree_table tables[TREE_TABLES]; /* (parent, frame) -> node and its sums; not of groups */
 	struct tree_sums *sums;		       /* by node, instead of the tables: after tree_settle */
 };
 
@@ -70,8 +71,6 @@ u32 tree_group(struct tree_builder *b, const u64 *words, u32 n);
 u32 tree_add(struct tree_builder *b, u32 node, u32 frame, u64 weight, u32 samples);
 /* Prefetches what tree_add will touch later. */
 void tree_prefetch(const struct tree_builder *b, u32 node, u32 frame);
-/* Makes room for n nodes. */
-void tree_reserve(struct tree_builder *b, size_t n);
 /* Nothing will be added any more: the sums stay, and the tables are freed. */
 void tree_settle(struct tree_builder *b);
 /* The same, of one that stays long: what it has too much room for goes as well. */

@@ -204,9 +204,10 @@ void recorder_features(struct recorder *r, struct features *f, struct arena *are
 	recorder_build_ids(r, f, arena);
 	if (recorder_unwinds(r))
 		r->tell->unwind->describe(r->tell->unwind->ctx, f, arena);
-	for (size_t i = 0; i < r->aux_index.n; i++)
+	/* When the disk was full, the last ones are not in the file. */
+	for (size_t i = 0; i < r->aux_index.n && r->aux_index.v[i].file_offset < writer_size(&r->writer); i++)
 		vec_push(&f->auxtrace_index, r->aux_index.v[i]);
-	if (r->aux_index.n)
+	if (f->auxtrace_index.n)
 		feature_mark(f, FEAT_AUXTRACE);
 	if (r->flow.last_time) {
 		f->first_sample_time = r->flow.first_time;

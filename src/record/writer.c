@@ -17,6 +17,11 @@
  * Counters that are opened during the recording (windows/run.c) have ids that are not in the attrs. Then all attrs and
  * ids are written again, into the body of a round's record, and the header's attrs section points there.
  *
+ * Small pieces are held until there are many of them: each write costs as much as copying thousands of bytes, and the
+ * page cache keeps what comes in small pieces in small pieces, which readers map one by one. A round's end writes what
+ * is held, so that a killed recorder loses no more than it does otherwise: what came after the last round is not told
+ * of. Readers of pipes wait for rounds, too.
+ *
  * Edge cases. If the recorder is killed between the two writes, the last record reaches beyond the end of the data;
  * readers may use or ignore it. The features at the end of a finished file replace the early ones, except for the
  * formats, which are large. If they cannot be written (a full disk), a last round replaces the last few records.
@@ -41,7 +46,9 @@
 #define TELL_MS 1000	/* between two times that late ids are told */
 #define DATA_SIZE_AT 48 /* in the header: behind magic, size, attr_size, attrs and data.offset */
 #define MODE 0600
-#define PARTS_MAX 4 /* a record, a payload in two parts, and what fills it up */
+#define PARTS_MAX 5	  /* what is held, a record, a payload in two parts, and what fills it up */
+#define SMALL (16u << 10) /* less than that is held: copying it costs less than a system call */
+#define HOLD_MOST (256u << 10)
 
 /* Is the file at path (not a link) a recording? Only its first bytes are looked at. */
 static bool is_recording(const char *path)
@@ -171,18 +178,33 @@ void writer_open_sink(struct writer *w, const struct sink *sink, const struct no
 	*w = (struct writer){ .fd = -1, .sink = sink, .pipe = true, .notify = to };
 }
 
+/* Of the record at p, of which `left` bytes can be read, with its payload; 0: it is none. */
+static u64 record_size(const u8 *p, size_t left)
+{
+	struct perf_event_header h;
+	u64 payload = 0;
+
+	memcpy(&h, p, sizeof(h));
+	if (h.size < sizeof(h))
+		return 0;
+	if (h.type == PERF_RECORD_AUXTRACE && left >= sizeof(h) + sizeof(payload))
+		memcpy(&payload, p + sizeof(h), sizeof(payload));
+	return h.size + payload;
+}
+
 /* How many of the first n bytes are whole records. */
 static size_t whole_records(const struct iovec *part, int nr, size_t n)
 {
-	struct perf_event_header h;
 	size_t at = 0, base = 0;
 
 	for (int i = 0; i < nr; base += part[i++].iov_len) {
-		while (at >= base && at - base + sizeof(h) <= part[i].iov_len) {
-			memcpy(&h, (const u8 *)part[i].iov_base + (at - base), sizeof(h));
-			if (h.size < sizeof(h) || at + h.size > n)
+		while (at >= base && at - base + sizeof(struct perf_event_header) <= part[i].iov_len) {
+			u64 size =
+				record_size((const u8 *)part[i].iov_base + (at - base), part[i].iov_len - (at - base));
+
+			if (!size || size > n - at)
 				return at;
-			at += h.size;
+			at += size;
 		}
 	}
 	return at;
@@ -228,32 +250,60 @@ static int write_all(int fd, struct iovec *part, int nr, u64 *done)
 	return 0;
 }
 
-/* records: if not all can be written, those that are whole are kept; else nothing is. */
-static int put(struct writer *w, const struct iovec *part, int nr, bool records)
+/* What is held, and the parts. If not all can be written, the records that are whole are kept. */
+static int put_out(struct writer *w, const struct iovec *part, int nr)
 {
-	struct iovec left[PARTS_MAX];
-	u64 done = 0;
-	int failed;
+	struct iovec all[PARTS_MAX], left[PARTS_MAX];
+	u64 done = 0, size = 0;
+	int failed, n = 0;
 
-	if (w->err)
-		return w->err;
-	memcpy(left, part, (size_t)nr * sizeof(*part));
-	if (w->sink) {
-		w->sink->put(w->sink->ctx, part, nr);
-		for (int i = 0; i < nr; i++)
-			done += part[i].iov_len;
+	if (w->held.len)
+		all[n++] = (struct iovec){ w->held.p, w->held.len };
+	for (int i = 0; i < nr; i++) {
+		all[n++] = part[i];
+		size += part[i].iov_len;
 	}
-	failed = w->sink ? 0 : write_all(w->fd, left, nr, &done);
-	if (failed)
-		return refuse(w, failed, records ? whole_records(part, nr, done) : 0);
-	w->at += done;
-	w->plain += done;
+	memcpy(left, all, (size_t)n * sizeof(*all));
+	failed = write_all(w->fd, left, n, &done);
+	if (failed) {
+		w->at -= w->held.len;
+		w->plain -= w->held.len;
+		w->held.len = 0;
+		return refuse(w, failed, whole_records(all, n, done));
+	}
+	w->held.len = 0;
+	w->at += size;
+	w->plain += size;
 	return 0;
+}
+
+static int put_held(struct writer *w)
+{
+	return w->err || !w->held.len ? w->err : put_out(w, NULL, 0);
+}
+
+static void take(struct writer *w, const struct iovec *part, int nr, u64 size)
+{
+	for (int i = 0; i < nr && !w->sink; i++)
+		bytes_put(&w->held, part[i].iov_base, part[i].iov_len);
+	if (w->sink)
+		w->sink->put(w->sink->ctx, part, nr);
+	w->at += size;
+	w->plain += size;
 }
 
 int writer_put(struct writer *w, const struct iovec *part, int nr)
 {
-	return put(w, part, nr, true);
+	u64 size = 0;
+
+	if (w->err)
+		return w->err;
+	for (int i = 0; i < nr; i++)
+		size += part[i].iov_len;
+	if (!w->sink && (size >= SMALL || w->held.len + size > HOLD_MOST))
+		return put_out(w, part, nr);
+	take(w, part, nr, size);
+	return 0;
 }
 
 int writer_put_payload(struct writer *w, const struct bytes *record, const struct iovec *part, int nr)
@@ -261,7 +311,7 @@ int writer_put_payload(struct writer *w, const struct bytes *record, const struc
 	struct iovec all[PARTS_MAX] = { { record->p, record->len } };
 
 	memcpy(all + 1, part, (size_t)nr * sizeof(*part));
-	return put(w, all, nr + 1, false);
+	return writer_put(w, all, nr + 1);
 }
 
 int writer_put_bytes(struct writer *w, const struct bytes *b)
@@ -402,6 +452,7 @@ int writer_begin(struct writer *w, const struct event_set *set, const struct fea
 	perfdata_header_encode(&w->header, &head);
 	bytes_put(&head, events.p, events.len);
 	writer_put_bytes(w, &head);
+	put_held(w);
 	w->data_start = w->at;
 	w->plain = 0;
 	bytes_free(&events);
@@ -465,6 +516,7 @@ static int put_round_and_table(struct writer *w)
 	bytes_put(&b, w->table.p, w->table.len);
 	err = writer_put_bytes(w, &b);
 	bytes_free(&b);
+	err = err ? err : put_held(w);
 	if (!err && close_round(w))
 		err = ERR_IO;
 	if (!err) {
@@ -499,6 +551,7 @@ static int tell_late_ids(struct writer *w)
 		bytes_u64(&section, w->header.attrs.offset);
 		bytes_u64(&section, w->header.attrs.size);
 		err = writer_put_bytes(w, &b);
+		err = err ? err : put_held(w);
 		if (!err)
 			(void)pwrite_all(w->fd, &section, ATTRS_AT); /* a failure shows at the end */
 	} else {
@@ -527,6 +580,7 @@ int writer_round(struct writer *w, bool mark)
 		err = writer_put_bytes(w, &b);
 		bytes_free(&b);
 	}
+	err = err ? err : put_held(w);
 	if (w->sink)
 		w->sink->round(w->sink->ctx);
 	size = w->table.len ? w->round_at + w->round_size - w->data_start : w->at - w->data_start;
@@ -637,6 +691,7 @@ int writer_end(struct writer *w, const struct features *f)
 {
 	int err;
 
+	put_held(w);
 	if (!w->pipe)
 		end_file(w, f);
 	if (!w->sink && close(w->fd) && !w->err)
@@ -667,6 +722,7 @@ void writer_abandon(struct writer *w)
 			undo(w);
 	}
 	packer_close(w->packer);
+	bytes_free(&w->held);
 	bytes_free(&w->table);
 	free(w->path);
 	*w = (struct writer){ .fd = -1 };

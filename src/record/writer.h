@@ -24,7 +24,8 @@ struct writer {
 	const struct sink *sink; /* takes the stream instead of fd, in pipe mode; or NULL */
 	bool pipe, moved;	 /* moved: an older recording is at path.old now */
 	struct perfdata_header header;
-	u64 at;		       /* position of the next byte: the end of the last whole record */
+	u64 at;		       /* position of the next byte: the end of the last whole record, of those held, too */
+	struct bytes held;     /* small pieces that are written with the next large one, or when the round ends */
 	u64 data_start;	       /* where data begins */
 	u64 plain;	       /* bytes of data before compression */
 	u64 packed;	       /* bytes of compressed records in the file */
@@ -55,7 +56,7 @@ int writer_compress(struct writer *w, u32 level, u64 window);
 /* Writes the header, events and their ids. early: features for readers of the file of a killed recorder; NULL: none,
  * as in pipe mode. */
 int writer_begin(struct writer *w, const struct event_set *set, const struct features *early);
-/* Appends whole records. As they are; */
+/* Appends whole records, which are in the file when a round has ended. As they are; */
 int writer_put(struct writer *w, const struct iovec *part, int nr);
 /* a record and its payload, of up to three parts; */
 int writer_put_payload(struct writer *w, const struct bytes *record, const struct iovec *part, int nr);

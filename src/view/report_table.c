@@ -120,6 +120,25 @@ static u64 number_of_key(const struct table *t, const struct table_column *c, si
 			       column_key(c->what));
 }
 
+#define FRAMES_BEHIND 4 /* rows between the one whose keys are asked for and the one whose keys are there */
+
+/* The keys of a row, and of one whose keys are there by now the places that they name. */
+static void fetch(const struct table *t, size_t row)
+{
+	const struct report_table *f = t->form;
+	const struct profile *p = f->p;
+	const u64 *keys = view_of(f, row).row->keys;
+
+	__builtin_prefetch(keys);
+	__builtin_prefetch(keys + p->nr_sort - 1);
+	if (row < FRAMES_BEHIND)
+		return;
+	keys = view_of(f, row - FRAMES_BEHIND).row->keys;
+	for (u32 i = 0; i < p->nr_sort; i++)
+		if (sort_key_row(p->sort_order[i])->word)
+			__builtin_prefetch(frames_get(p->frames, (u32)keys[i]));
+}
+
 /* A key as programs read it. */
 static void get_key(const struct table *t, const struct table_column *c, const struct table_row *r, struct cell *out)
 {
@@ -407,6 +426,7 @@ void report_table_text(struct report_table *f, u32 workers)
 	f->table.parts = f->metrics && o->paths ? shown_parts : NULL;
 	f->table.part_text = part_text;
 	f->table.number = number_of_key;
+	f->table.fetch = f->group ? NULL : fetch;
 	for (u32 k = 0; k < o->nr_columns; k++) {
 		if (column_is_key(o->columns[k]) && f->metrics && !metrics) {
 			add_metrics(f);

@@ -108,6 +108,8 @@ struct table {
 	/* Of a CELL_TEXT column with `alike`: rows with equal numbers have equal cells. Each is measured once, not in
 	 * each of millions of rows. */
 	u64 (*number)(const struct table *t, const struct table_column *c, size_t row);
+	/* Asks for memory that the getters will read of the row, which is shown soon. */
+	void (*fetch)(const struct table *t, size_t row);
 	u32 (*level)(const struct table *t, size_t row); /* from 1 on */
 	const char *parts_key;				 /* in JSON, of the list of parts */
 	/* Fills at most TABLE_PARTS; returns how many. */

@@ -171,13 +171,23 @@ static void measure_row(const struct table *t, size_t row, struct line *l)
 	}
 }
 
+#define AHEAD 8 /* rows whose memory is asked for before they are shown: they lie all over it */
+
+static void fetch_ahead(const struct table *t, size_t row)
+{
+	if (t->fetch && row + AHEAD < t->nr_rows)
+		t->fetch(t, row + AHEAD);
+}
+
 static void measure_unit(void *ctx, u32 worker, u32 unit)
 {
 	const struct table_text *x = ctx;
 
-	for (size_t i = unit_start(x->t, unit); i < unit_start(x->t, unit + 1); i++)
+	for (size_t i = unit_start(x->t, unit); i < unit_start(x->t, unit + 1); i++) {
+		fetch_ahead(x->t, i);
 		if (!x->t->wants || x->t->wants(x->t, i))
 			measure_row(x->t, i, &x->lines[worker]);
+	}
 }
 
 /* Without a terminal, names keep their room even if there are many columns of values: the table becomes wider. */
@@ -392,6 +402,7 @@ static void write_unit(void *ctx, u32 worker, u32 unit, u32 slot)
 	for (size_t i = unit_start(t, unit); i < unit_start(t, unit + 1); i++) {
 		u32 n;
 
+		fetch_ahead(t, i);
 		if (t->wants && !t->wants(t, i))
 			continue;
 		put_row(x, i, &x->lines[worker], &x->texts[slot]);

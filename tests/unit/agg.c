@@ -238,6 +238,54 @@ static void first_rows_are_those_of_all(void **state)
 	}
 }
 
+#define MANY_ROWS 2000u
+#define PLACES 40u
+
+/* Places with and without a symbol, whose names, addresses, objects and levels are equal in part. */
+static u32 any_place(const struct fixture *f)
+{
+	const u64 addresses[] = { 0, 1, 0x1000, 1ull << 40, UINT64_MAX - 1, UINT64_MAX };
+	const struct frame *named = frames_get(f->p->frames, f->frame[next(FUNCTIONS)]);
+	struct frame place = { .dso = named->dso, .sym = ID_NONE, .level = next(2) ? '.' : 'k' };
+
+	if (next(3))
+		place.sym = named->sym;
+	place.addr = addresses[next(ARRAY_LEN(addresses))];
+	return frames_intern(f->p->frames, &place);
+}
+
+/* Many rows are sorted by numbers that stand for what their keys read: the order is that of comparing them. */
+static void many_rows_are_in_order(void **state)
+{
+	struct fixture *f = make(false);
+	struct profile_event e = { 0 };
+	u32 places[PLACES];
+
+	(void)state;
+	profile_sort_by(f->p, (u8[]){ SORT_SYMBOL_DADDR, SORT_PHYS_DADDR }, 2);
+	for (u32 i = 0; i < PLACES; i++)
+		places[i] = any_place(f);
+	for (u32 i = 0; i < MANY_ROWS; i++) {
+		const u64 keys[] = { places[next(PLACES)], (u64)next(500) << next(64) };
+		struct row row = { .self = 1 + next(3) };
+
+		row.keys = arena_copy(&e.keys, keys, sizeof(keys));
+		vec_push(&e.rows, row);
+	}
+	row_order(f->p, &e, 2);
+	for (size_t i = 1; i < e.rows.n; i++) {
+		const struct row *a = &e.rows.v[i - 1], *b = &e.rows.v[i];
+		int c = a->self > b->self ? -1 : a->self < b->self;
+
+		if (!c && a->keys[0] != b->keys[0])
+			c = profile_compare_frames(f->p, (u32)a->keys[0], (u32)b->keys[0]);
+		assert_true(c < 0 || (!c && a->keys[1] <= b->keys[1]));
+	}
+	arena_free(&e.keys);
+	vec_free(&e.rows);
+	drop(f);
+}
+
 /* The weight of row r's stacks that begin, from the graph's first level on, with this path. */
 static u64 path_weight(const struct fixture *f, const struct row *r, bool caller, const u32 *path, u32 depth)
 {
@@ -454,6 +502,7 @@ int main(void)
 		cmocka_unit_test(rows_are_found_by_all_their_keys),
 		cmocka_unit_test(one_sort_key_takes_all),
 		cmocka_unit_test(first_rows_are_those_of_all),
+		cmocka_unit_test(many_rows_are_in_order),
 		cmocka_unit_test(graphs_outermost_first),
 		cmocka_unit_test(graphs_leaf_first),
 		cmocka_unit_test(light_branches_are_left_out),

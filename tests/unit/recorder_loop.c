@@ -168,24 +168,32 @@ static void test_rounds_of_bursts(void **state)
 	recorder_set_end(&s);
 }
 
-/* A write that fails ends the pass: the rings behind it keep what they have. */
-static void test_drain_fails(void **state)
+/* A write that fails ends the pass: the rings behind it keep what they have. Small pieces are written when the round
+ * ends, and fail then. */
+static void drain_fails(u32 samples, bool at_once)
 {
 	struct recorder_set s;
 
-	(void)state;
-	recorder_set_begin(&s, 2, SIZE);
+	recorder_set_begin(&s, 2, 16 * SIZE);
 	open_file(&s);
 	close(s.r.writer.fd);
 	s.r.writer.fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
 	s.r.writer.pipe = true; /* no header to write again */
-	for (u32 i = 0; i < 2; i++)
-		ring_put_sample(&s, i, i, 0x1000);
+	for (u32 i = 0; i < samples; i++)
+		ring_put_sample(&s, 0, i, 0x1000);
+	ring_put_sample(&s, 1, samples, 0x1000);
 	assert_int_equal(recorder_drain(&s.r, true), ERR_IO);
-	assert_true(ring_filled(&s.r.set.rings.v[1].ring) > 0);
+	assert_int_equal(ring_filled(&s.r.set.rings.v[1].ring) > 0, at_once);
 	bytes_u8(&s.notes, 0);
 	assert_non_null(strstr((char *)s.notes.p, "the disk is full"));
 	recorder_set_end(&s);
+}
+
+static void test_drain_fails(void **state)
+{
+	(void)state;
+	drain_fails(1000, true);
+	drain_fails(1, false);
 }
 
 /* Rings that are overwritten are read at the end, the oldest record first, and then what the others have. */

@@ -237,6 +237,52 @@ static void alike_cells_are_measured_again(void **state)
 	table_free(&t);
 }
 
+/* Which rows were asked for, and shown. */
+struct fetched {
+	u32 asked[1000], shown[1000];
+};
+
+static void fetch(const struct table *t, size_t row)
+{
+	struct fetched *f = (struct fetched *)t->form;
+
+	assert_true(row < t->nr_rows);
+	f->asked[row]++;
+}
+
+/* The first rows come before anything could be asked for. */
+static void get_fetched(const struct table *t, const struct table_column *c, const struct table_row *r,
+			struct cell *out)
+{
+	struct fetched *f = (struct fetched *)t->form;
+
+	(void)c;
+	f->shown[r->at]++;
+	assert_int_equal(f->asked[r->at], r->at < 8 ? 0 : f->shown[r->at]);
+	out->kind = CELL_COUNT;
+	out->count = r->at;
+}
+
+/* Both when they are measured and when they are written, each row is asked for once, before it is shown. */
+static void rows_are_asked_for(void **state)
+{
+	struct fetched f = { 0 };
+	struct table t = { .form = &f, .nr_rows = ARRAY_LEN(f.asked), .fetch = fetch };
+	struct table_text *x;
+	struct bytes out = { 0 };
+
+	(void)state;
+	table_column_add(&t, CELL_COUNT, "row", "Row", get_fetched);
+	x = table_text_new(&t, &(struct table_print){ .workers = 1 });
+	table_text_measure(x);
+	table_text_rows(x, &out);
+	for (u32 i = 0; i < ARRAY_LEN(f.shown); i++)
+		assert_int_equal(f.shown[i], 2);
+	table_text_free(x);
+	bytes_free(&out);
+	table_free(&t);
+}
+
 static void joined_and_separated(void **state)
 {
 	for (int separated = 0; separated < 2; separated++) {
@@ -490,6 +536,7 @@ int main(void)
 		cmocka_unit_test(no_head_and_unknown_numbers),
 		cmocka_unit_test(narrow_rooms),
 		cmocka_unit_test(alike_cells_are_measured_again),
+		cmocka_unit_test(rows_are_asked_for),
 		cmocka_unit_test(joined_and_separated),
 		cmocka_unit_test(parts_and_drawings),
 		cmocka_unit_test(wide_parts),

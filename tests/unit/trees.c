@@ -115,12 +115,53 @@ static void test_order(void **state)
 	}
 }
 
+#define GROUPS 3000u
+
+/* Groups are found again by their words, and take no room in the tables of frames. */
+static void test_groups(void **state)
+{
+	struct tree_builder b = { 0 }, other = { 0 };
+	struct tree t;
+	u32 nodes[GROUPS], in_tables = 0;
+
+	(void)state;
+	for (u32 i = 0; i < 2 * GROUPS; i++) {
+		const u64 words[] = { i % GROUPS, 7 };
+		u32 node = tree_group(&b, words, 2);
+
+		if (i < GROUPS)
+			nodes[i] = node;
+		assert_int_equal(node, nodes[i % GROUPS]);
+		tree_add(&b, node, 5, 10, 1);
+	}
+	for (u32 i = 0; i < TREE_TABLES; i++)
+		in_tables += b.tables[i].n;
+	assert_int_equal(in_tables, GROUPS);
+	tree_settle(&b);
+	tree_add_tree(&other, &b, NULL);
+	tree_merge(&other, &b, NULL);
+	tree_finish(&other, &t);
+	assert_int_equal(t.nodes.n, 1 + 2 * GROUPS);
+	assert_int_equal(tree_groups(&t), GROUPS);
+	for (u32 i = 0; i < GROUPS; i++) {
+		const struct tree_node *n = &t.nodes.v[nodes[i]];
+
+		assert_int_equal(n->parent, 0);
+		assert_int_equal(tree_group_at(&t, n->frame)[0], i);
+		assert_int_equal(n->total, 40);
+		assert_int_equal(n->total_samples, 4);
+		assert_int_equal(t.nodes.v[n->first_kid].frame, 5);
+	}
+	tree_free(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_weigh),
 		cmocka_unit_test(test_next_own),
 		cmocka_unit_test(test_order),
+		cmocka_unit_test(test_groups),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,6 +8,7 @@
 
 #define ZSTD_LEVEL 3
 #define TUPLES_BYTES (1u << 19) /* of CSV: so much text of tuples is kept */
+#define COPIED 32u		/* bytes that are copied for a text that is no longer */
 
 /* Columns of CSV that are given together. */
 struct part {
@@ -173,6 +174,8 @@ u32 row_writer_tuple(struct row_writer *w, u32 part, const u64 *values, const bo
 			bytes_char(&p->text, i + 1 == w->nr_columns ? '\n' : ',');
 		else
 			put_field(w, i, *values, &p->text);
+	if (p->text.cap - p->text.len < COPIED)
+		bytes_grow(&p->text, COPIED);
 	vec_push(&p->ends, p->text.len);
 	w->held += p->text.len - before;
 	return (u32)p->ends.n - 1;
@@ -185,6 +188,17 @@ static void drop_tuples(struct row_writer *w)
 	w->held = 0;
 }
 
+/* Most texts are short, and to call memcpy takes longer than to copy too much. COPIED bytes can be read there. */
+static void put_short(struct bytes *out, const u8 *p, size_t n)
+{
+	if (n > COPIED || out->cap - out->len < COPIED) {
+		bytes_put(out, p, n);
+		return;
+	}
+	memcpy(out->p + out->len, p, COPIED);
+	out->len += n;
+}
+
 bool row_writer_row_of(struct row_writer *w, const u32 *tuples)
 {
 	if (w->parquet)
@@ -193,7 +207,7 @@ bool row_writer_row_of(struct row_writer *w, const u32 *tuples)
 		const struct part *p = &w->parts[i];
 		size_t at = tuples[i] ? p->ends.v[tuples[i] - 1] : 0;
 
-		bytes_put(w->out, bytes_from(&p->text, at), p->ends.v[tuples[i]] - at);
+		put_short(w->out, p->text.p + at, p->ends.v[tuples[i]] - at);
 	}
 	if (w->held < TUPLES_BYTES)
 		return false;

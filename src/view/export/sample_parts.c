@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/block.h"
 #include "codec/data_src.h"
 #include "view/export/sample_rows_impl.h"
 
@@ -152,29 +153,28 @@ static u32 make_tuple(struct sample_rows *r, u32 part, struct asked *a)
 	return row_writer_tuple(r->out, part, values, missing);
 }
 
-/* Products that do not wait for each other. What comes of equal hashes is only that values are looked for again. */
+/* Products that do not wait for each other, without a loop. What comes of equal hashes is only that values are looked
+ * for again. */
 static u32 slot_of(const u64 *key)
 {
-	static const u64 odd[TUPLE_KEY] = { 0x9e3779b97f4a7c15, 0xbf58476d1ce4e5b9, 0x94d049bb133111eb,
-					    0xd6e8feb86659fd93, 0x8bb84b93962eacc9, 0x2d358dccaa6c78a5,
-					    0xa0761d6478bd642f, 0xe7037ed1a0b428db };
-	u64 hash = 0;
+	u64 hash = key[0] * 0x9e3779b97f4a7c15 + key[1] * 0xbf58476d1ce4e5b9;
 
-	for (u32 i = 0; i < TUPLE_KEY; i++)
-		hash += key[i] * odd[i];
+	_Static_assert(TUPLE_KEY == 8, "all of them");
+	hash += key[2] * 0x94d049bb133111eb + key[3] * 0xd6e8feb86659fd93;
+	hash += key[4] * 0x8bb84b93962eacc9 + key[5] * 0x2d358dccaa6c78a5;
+	hash += key[6] * 0xa0761d6478bd642f + key[7] * 0xe7037ed1a0b428db;
 	return (u32)(hash >> (64 - TUPLE_SLOTS_LOG));
 }
 
 static u32 find_tuple(struct sample_rows *r, u32 part, struct asked *a)
 {
-	u64 key[TUPLE_KEY] = { 0 }, other = 0;
+	u64 key[TUPLE_KEY] = { 0 };
 	struct tuple_slot *slot;
 
 	part_keys[r->parts[part].part](r, a, key);
 	slot = &r->parts[part].slots[slot_of(key)];
-	for (u32 i = 0; i < TUPLE_KEY; i++)
-		other |= key[i] ^ slot->key[i];
-	if (slot->round == r->round && !other)
+	_Static_assert(sizeof(key) == BLOCK_WORDS * sizeof(*key), "a block");
+	if (slot->round == r->round && block_is(slot->key, key))
 		return slot->tuple;
 	memcpy(slot->key, key, sizeof(key));
 	slot->round = r->round;
