@@ -312,11 +312,24 @@ static u32 hold(struct collector *c, const struct hit *h)
 	return held;
 }
 
+/* Of the values of all keys that may come from activities; those of tracepoints are the same for all windows. */
+static u64 activity_hash(const struct profile *keys, const struct pending *p)
+{
+	u64 hash = 0;
+
+	for (u32 i = 0; i < keys->nr_sort && keys->timelines; i++)
+		if (keys->sort_order[i] >= SORT_ACTIVITY && !key_is_frames(keys->sort_order[i]))
+			hash = hash_mix(hash, p->g[keys->word_of[keys->sort_order[i]]]);
+	return hash;
+}
+
 /* The nth hit of the batch, now that it has a node. */
 static void measure(struct collector *c, u32 nth, u32 node)
 {
 	const struct pending *p = &c->batch[nth];
-	const struct hit_place place = { p->parent, p->frame, node, p->h.s.ip };
+	bool ends_window = p->measured & MEASURE_BIT(MEASURE_WINDOWS);
+	const struct hit_place place = { p->parent, p->frame, node, p->h.s.ip,
+					 ends_window ? activity_hash(c->opts.keys, p) : 0 };
 
 	for (u32 left = p->measured; left; left &= left - 1) {
 		u32 i = (u32)__builtin_ctz(left);
