@@ -368,24 +368,17 @@ static void finish_batch(struct collector *c)
 	c->nr_batch = 0;
 }
 
-/* What the hit adds to the number of samples. A record of several members, and an operation that is a sample of
- * several events, is one sample, however many hits it gives; but a branch is counted as what it is. */
-static u64 samples_of(const struct hit *h)
-{
-	return h->nth && h->made != HIT_BRANCH ? 0 : spe_times(h);
-}
-
 static void count_activity(struct collector *c, const struct hit *h)
 {
 	const struct timelines *t = c->opts.keys->timelines;
 
-	c->result.tally.activities[h->activity ? t->all.v[h->activity].status : NR_ACTIVITY_STATUS] += samples_of(h);
+	c->result.tally.activities[h->activity ? t->all.v[h->activity].status : NR_ACTIVITY_STATUS] += hit_samples(h);
 }
 
 static bool is_kept(struct collector *c, u32 tree, const struct hit *h, const struct thread_view *t)
 {
 	const struct sample_filter *f = c->opts.filter;
-	u64 samples = samples_of(h);
+	u64 samples = hit_samples(h);
 
 	c->result.tally.samples += samples;
 	if (c->opts.keys->timelines)
