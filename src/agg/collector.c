@@ -312,11 +312,24 @@ static u32 hold(struct collector *c, const struct hit *h)
 	return held;
 }
 
+/* Of the values of all keys that may come from activities; those of tracepoints are the same for all windows. */
+static u64 activity_hash(const struct profile *keys, const struct pending *p)
+{
+	u64 hash = 0;
+
+	for (u32 i = 0; i < keys->nr_sort && keys->timelines; i++)
+		if (keys->sort_order[i] >= SORT_ACTIVITY && !key_is_frames(keys->sort_order[i]))
+			hash = hash_mix(hash, p->g[keys->word_of[keys->sort_order[i]]]);
+	return hash;
+}
+
 /* The nth hit of the batch, now that it has a node. */
 static void measure(struct collector *c, u32 nth, u32 node)
 {
 	const struct pending *p = &c->batch[nth];
-	const struct hit_place place = { p->parent, p->frame, node, p->h.s.ip };
+	bool ends_window = p->measured & MEASURE_BIT(MEASURE_WINDOWS);
+	const struct hit_place place = { p->parent, p->frame, node, p->h.s.ip,
+					 ends_window ? activity_hash(c->opts.keys, p) : 0 };
 
 	for (u32 left = p->measured; left; left &= left - 1) {
 		u32 i = (u32)__builtin_ctz(left);
@@ -355,24 +368,17 @@ static void finish_batch(struct collector *c)
 	c->nr_batch = 0;
 }
 
-/* What the hit adds to the number of samples. A record of several members, and an operation that is a sample of
- * several events, is one sample, however many hits it gives; but a branch is counted as what it is. */
-static u64 samples_of(const struct hit *h)
-{
-	return h->nth && h->made != HIT_BRANCH ? 0 : spe_times(h);
-}
-
 static void count_activity(struct collector *c, const struct hit *h)
 {
 	const struct timelines *t = c->opts.keys->timelines;
 
-	c->result.tally.activities[h->activity ? t->all.v[h->activity].status : NR_ACTIVITY_STATUS] += samples_of(h);
+	c->result.tally.activities[h->activity ? t->all.v[h->activity].status : NR_ACTIVITY_STATUS] += hit_samples(h);
 }
 
 static bool is_kept(struct collector *c, u32 tree, const struct hit *h, const struct thread_view *t)
 {
 	const struct sample_filter *f = c->opts.filter;
-	u64 samples = samples_of(h);
+	u64 samples = hit_samples(h);
 
 	c->result.tally.samples += samples;
 	if (c->opts.keys->timelines)

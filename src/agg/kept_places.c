@@ -96,12 +96,10 @@ void profile_keep_places(struct profile *p, const struct place_filter *f)
 		return;
 	for (size_t i = 0; i < p->events.n; i++) {
 		struct profile_event *e = &p->events.v[i];
-		u64 before = e->samples;
 		bool any = keep_of_event(p, e, f);
 
 		e->weight = any ? e->tree.nodes.v[0].total : 0;
 		e->samples = any ? e->tree.nodes.v[0].total_samples : 0;
-		p->tally.filtered += before - e->samples;
 		if (any)
 			p->events.v[n++] = *e;
 		else

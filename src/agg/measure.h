@@ -33,10 +33,11 @@ enum measure_id {
 /* A selection of measures: bits 1 << enum measure_id. */
 #define MEASURE_BIT(id) (1u << (id))
 
-/* The place of a hit: the callers' node, the leaf's frame, the node of both, and its address. */
+/* The place of a hit: the callers' node, the leaf's frame, the node of both, and its address. activity: a hash of the
+ * activity that it worked for, as far as the keys in use tell activities apart. */
 struct hit_place {
 	u32 parent, frame, node;
-	u64 ip;
+	u64 ip, activity;
 };
 
 struct measure {

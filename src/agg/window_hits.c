@@ -165,7 +165,7 @@ static bool agrees(struct window_hits *h, const struct hit_place *from, const st
 {
 	bool begins = inside(h, from->frame), ends = inside(h, to->frame);
 
-	if (!begins || !ends)
+	if (!begins || !ends || (from->activity != to->activity && h->mode != ATTRIBUTION_KEEP))
 		return false;
 	switch (h->mode) {
 	case ATTRIBUTION_KEEP:

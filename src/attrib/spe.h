@@ -67,6 +67,13 @@ static inline u64 spe_times(const struct hit *h)
 	return h->operation ? h->operation->more + 1 : 1;
 }
 
+/* What the hit adds to the number of samples. A record of several members, and an operation that is a sample of
+ * several events, is one sample, however many hits it gives; but a branch is counted as what it is. */
+static inline u64 hit_samples(const struct hit *h)
+{
+	return h->nth && h->made != HIT_BRANCH ? 0 : spe_times(h);
+}
+
 /* The time of the operation in ns; before: the time of the previous operation, for those that have no time. */
 u64 spe_time(const struct spe *s, const struct spe_record *r, u64 before);
 /* The operation as a hit, except for event, e and nth. o: its record is given; midr is filled in. *time: spe_time's

@@ -10,7 +10,8 @@
 struct tally {
 	u64 samples;	    /* decoded: records, and operations of AUX data, each once also if it gives several hits
 			       (attrib/hit.h); where branches are counted, branches */
-	u64 filtered;	    /* number of these that the user's filters leave out */
+	u64 filtered;	    /* number of these that filters leave out, but for those on code, which choose rows or
+			       stacks */
 	u64 lost;	    /* records, by LOST */
 	u64 lost_samples;   /* by LOST_SAMPLES */
 	bool lost_twice;    /* counts at the end (from PERF_FORMAT_LOST) that include what LOST records said before, as

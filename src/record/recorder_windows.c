@@ -174,9 +174,9 @@ static const char *hindrance_of_switching(const struct recorder *r)
 		       "their distance";
 	if (o->control)
 		return "--control does not switch their counters";
-	if (o->attr.activity)
-		return "--activity is for the counters that are open at the start, and windows open more of them "
-		       "later";
+	if (o->attr.activity && !r->journals)
+		return "the BPF program of --activity is for counters that are open at the start, and windows open "
+		       "others later (--activity=journal has none)";
 	if (o->attr.delay_ms < 0)
 		return "with -D -1 nothing switches them on";
 	if (late_tasks && !strcmp(r->path, "-"))

@@ -82,7 +82,7 @@ static bool is_called(const struct tls_name *n, const Elf64_Sym *s, const char *
 	       s->st_name <= bytes && bytes - s->st_name >= len && !memcmp(text + s->st_name, n->name, len);
 }
 
-/* Its index in the table, or 0: the first symbol is none. */
+/* The first of the names from *name on that the table has: its index there, or 0, as the first symbol is none. */
 static u64 find_symbol(const struct file *f, const Elf64_Shdr *table, u32 *name, Elf64_Sym *out)
 {
 	const Elf64_Shdr *names = table->sh_link < f->head.e_shnum ? &f->sections[table->sh_link] : NULL;
@@ -90,7 +90,7 @@ static u64 find_symbol(const struct file *f, const Elf64_Shdr *table, u32 *name,
 	char *text = names ? read_table(f, names->sh_offset, names->sh_size) : NULL;
 	Elf64_Sym *symbols = NULL;
 
-	for (u32 k = 0; text && k < f->nr_names && !found; k++) {
+	for (u32 k = *name; text && k < f->nr_names && !found; k++) {
 		if (!memmem(text, names->sh_size, f->names[k].name, strlen(f->names[k].name) + 1))
 			continue;
 		if (!symbols)
@@ -153,20 +153,29 @@ static void look_for_slot(const struct file *f, const Elf64_Shdr *table, u64 sym
 	free(r);
 }
 
+/* A variable that is in a table and has no slot is none that anybody can find; the file may have the next one, too. */
+static void look_in_table(const struct file *f, u32 table, bool as_program, struct tls_symbol *out)
+{
+	for (u32 name = 0; name < f->nr_names && out->kind == ACTIVITY_KIND_NONE; name++) {
+		Elf64_Sym s = { 0 };
+		u64 symbol = find_symbol(f, &f->sections[table], &name, &s);
+
+		if (!symbol)
+			return;
+		if (as_program)
+			in_own_block(f, &s, out);
+		for (u32 k = 0; !as_program && k < f->head.e_shnum && out->kind == ACTIVITY_KIND_NONE; k++)
+			if (f->sections[k].sh_type == SHT_RELA && f->sections[k].sh_link == table)
+				look_for_slot(f, &f->sections[k], symbol, &s, out);
+		out->name = name;
+	}
+}
+
 static void look_for_symbol(const struct file *f, u32 type, bool as_program, struct tls_symbol *out)
 {
-	for (u32 i = 0; i < f->head.e_shnum && out->kind == ACTIVITY_KIND_NONE; i++) {
-		u64 symbol = 0;
-		Elf64_Sym s = { 0 };
-
+	for (u32 i = 0; i < f->head.e_shnum && out->kind == ACTIVITY_KIND_NONE; i++)
 		if (f->sections[i].sh_type == type)
-			symbol = find_symbol(f, &f->sections[i], &out->name, &s);
-		if (symbol && as_program)
-			in_own_block(f, &s, out);
-		for (u32 k = 0; symbol && !as_program && k < f->head.e_shnum && out->kind == ACTIVITY_KIND_NONE; k++)
-			if (f->sections[k].sh_type == SHT_RELA && f->sections[k].sh_link == i)
-				look_for_slot(f, &f->sections[k], symbol, &s, out);
-	}
+			look_in_table(f, i, as_program, out);
 }
 
 static void look_at_segments(const struct file *f, struct tls_symbol *out)

@@ -20,9 +20,9 @@ struct tls_name {
 	u64 size; /* of the variable */
 };
 
-/* The first of the names that the file has in its table of symbols. fd: a file that anybody may have made. as_program:
- * it is what the process executes, not a library. *left: how many bytes may be read; it is reduced by what was read.
- * False: it is no ELF file of this machine. */
+/* The first of the names that the file has in its table of symbols and that can be found in a thread. fd: a file that
+ * anybody may have made. as_program: it is what the process executes, not a library. *left: how many bytes may be
+ * read; it is reduced by what was read. False: it is no ELF file of this machine. */
 bool tls_symbol_find(int fd, const struct tls_name *names, u32 nr_names, bool as_program, u64 *left,
 		     struct tls_symbol *out);
 

@@ -123,6 +123,11 @@ def nothing_is_left():
             said = run(*command.split(), f"--{option}", value, status=STATUS.get(command, 0))[1]
             wanted = f"nothing is left of N samples by --{option} {value}"
             expect(f"{command} --{option}", wanted in re.sub("of [0-9]+ ", "of N ", said) or said, True)
+    # An operation of SPE is a sample of several events, with a row for each, and one sample.
+    for option in "comms", "symbols":
+        numbers = [re.findall("nothing is left of ([0-9]+) ", run(*command.split(), f"--{option}", "nobody")[1])
+                   for command in ("report spe", "export spe --to csv --rows samples")]
+        expect(f"operations --{option}", len(numbers[0]) == 1 and numbers[0] == numbers[1] or numbers, True)
     for command in (f"export branches --to {form}" for form in ("bolt", "fdata", "autofdo", "branches")):
         for option in "comms", "pid", "tid", "cpu", "time":
             said = run(*command.split(), f"--{option}", NOTHING[option], status=1)[1]

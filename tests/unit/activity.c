@@ -469,7 +469,8 @@ static void test_symbols(void **state)
 	close(fd);
 }
 
-/* A small file: a segment of the block, a table of symbols, its names, and relocations. */
+/* A small file: a segment of the block, a table of symbols, its names, and relocations. Nothing in it leads to the
+ * first of its variables. */
 static void make_elf(struct bytes *out)
 {
 	Elf64_Ehdr h = {
@@ -487,13 +488,14 @@ static void make_elf(struct bytes *out)
 		.e_phoff = sizeof(h)
 	};
 	Elf64_Phdr tls = { .p_type = PT_TLS, .p_memsz = 24, .p_align = 16 };
-	static const char names[] = "\0activity_test_variable";
-	Elf64_Sym symbols[2] = { { 0 },
+	static const char names[] = "\0activity_test_variable\0activity_test_lonely";
+	Elf64_Sym symbols[3] = { { 0 },
+				 { .st_name = 24, .st_info = STT_TLS, .st_shndx = 1, .st_value = 16, .st_size = 8 },
 				 { .st_name = 1, .st_info = STT_TLS, .st_shndx = 1, .st_value = 8, .st_size = 8 } };
 #if defined(__aarch64__)
-	Elf64_Rela slot = { .r_offset = 0x4000, .r_info = ELF64_R_INFO(1, R_AARCH64_TLSDESC) };
+	Elf64_Rela slot = { .r_offset = 0x4000, .r_info = ELF64_R_INFO(2, R_AARCH64_TLSDESC) };
 #else
-	Elf64_Rela slot = { .r_offset = 0x4000, .r_info = ELF64_R_INFO(1, R_X86_64_TLSDESC) };
+	Elf64_Rela slot = { .r_offset = 0x4000, .r_info = ELF64_R_INFO(2, R_X86_64_TLSDESC) };
 #endif
 	u64 at = sizeof(h) + sizeof(tls);
 	Elf64_Shdr sections[3] = {
@@ -509,6 +511,31 @@ static void make_elf(struct bytes *out)
 	bytes_put(out, names, sizeof(names));
 	bytes_put(out, &slot, sizeof(slot));
 	bytes_put(out, sections, sizeof(sections));
+}
+
+/* A library may have a variable to which nothing in it leads: that does not hide the next one. */
+static void test_lonely_symbol(void **state)
+{
+	const struct tls_name names[] = { { "activity_test_lonely", 8 }, { "activity_test_variable", 8 } };
+	struct bytes file = { 0 };
+	struct tls_symbol found;
+	int fd = memfd_create("elf", MFD_CLOEXEC);
+
+	(void)state;
+	make_elf(&file);
+	assert_int_equal(write(fd, file.p, file.len), file.len);
+	assert_true(tls_symbol_find(fd, names, 1, false, &(u64){ ROOM }, &found));
+	assert_int_equal(found.kind, ACTIVITY_KIND_NONE);
+	assert_true(tls_symbol_find(fd, names, 2, false, &(u64){ ROOM }, &found));
+	assert_int_equal(found.kind, ACTIVITY_KIND_DESC);
+	assert_int_equal(found.name, 1);
+	assert_int_equal(found.where, 0x4000);
+	/* In a program both are at a known place. */
+	assert_true(tls_symbol_find(fd, names, 2, true, &(u64){ ROOM }, &found));
+	assert_int_equal(found.kind, ACTIVITY_KIND_STATIC);
+	assert_int_equal(found.name, 0);
+	close(fd);
+	bytes_free(&file);
 }
 
 static void test_spoiled_elf(void **state)
@@ -551,6 +578,7 @@ int main(void)
 		cmocka_unit_test(test_types),
 		cmocka_unit_test(test_symbol),
 		cmocka_unit_test(test_symbols),
+		cmocka_unit_test(test_lonely_symbol),
 		cmocka_unit_test(test_spoiled_elf),
 	};
 

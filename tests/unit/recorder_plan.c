@@ -71,7 +71,7 @@ static void test_windows_refused(void **state)
 		{ "--overwrite looks at samples at the end only", WINDOW_TWIN },
 		{ "-G counts cgroups", WINDOW_TWIN },
 		{ "--control does not switch", WINDOW_REFRESH },
-		{ "--activity is for the counters", WINDOW_PLAIN },
+		{ "--activity is for counters", WINDOW_PLAIN },
 		{ "with -D -1", WINDOW_TWIN },
 		{ "in a pipe", WINDOW_TWIN },
 		{ "too small for copies of stacks", WINDOW_TWIN },

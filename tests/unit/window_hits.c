@@ -226,6 +226,36 @@ static void holes_are_no_beginnings(void **state)
 	drop(x);
 }
 
+/* A function that works for two activities in turns: what a window with both counted is of neither. */
+static void activities_do_not_mix(void **state)
+{
+	static const struct {
+		enum attribution mode;
+		enum window_unit unit;
+		double kept;
+	} cases[] = { { ATTRIBUTION_ESTIMATE, UNIT_FUNCTION, 2 },
+		      { ATTRIBUTION_DISCARD, UNIT_FUNCTION, 2 },
+		      { ATTRIBUTION_CALLCHAIN, UNIT_FUNCTION, 2 },
+		      { ATTRIBUTION_DISCARD, UNIT_ANY, 2 },
+		      { ATTRIBUTION_KEEP, UNIT_FUNCTION, 3 } };
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_LEN(cases); i++) {
+		struct fixture *x = make_of(cases[i].mode, cases[i].unit, &(struct code_range){ 0 });
+		struct hit_place place = { CALLER, x->f, NODE_OF(x->f), 0, 7 };
+
+		sample_with(x, 0, &place, false, 0);
+		sample_with(x, 1, &place, true, 0);
+		place.activity = 8;
+		sample_with(x, 2, &place, true, 0);
+		sample_with(x, 3, &place, true, 0);
+		window_hits_flush(x->hits);
+		assert_true(count_of(x, x->f, WINDOWS_KEPT) == cases[i].kept);
+		assert_true(count_of(x, x->f, WINDOWS_DISCARDED) == 3 - cases[i].kept);
+		drop(x);
+	}
+}
+
 /* Neighbours in one place are squared together. */
 static void bursts_are_clusters(void **state)
 {
@@ -398,6 +428,7 @@ int main(void)
 		cmocka_unit_test(ranges_of_files),
 		cmocka_unit_test(holes_are_no_beginnings),
 		cmocka_unit_test(ways_are_by_place),
+		cmocka_unit_test(activities_do_not_mix),
 		cmocka_unit_test(bursts_are_clusters),
 		cmocka_unit_test(whole_bursts_are_clusters),
 		cmocka_unit_test(bursts_are_in_one_place),

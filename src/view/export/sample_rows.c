@@ -166,7 +166,8 @@ void sample_rows_add(struct sample_rows *r, const struct hit *h)
 	if (r->opts.table == TABLE_MEMORY && !is_access(h))
 		return;
 	if (!is_kept(r, h, a.t) || !place_kept(r, &a)) {
-		r->filtered++;
+		/* Of an operation's hits one at most is an access, which need not be the first. */
+		r->filtered += r->opts.table == TABLE_MEMORY ? 1 : hit_samples(h);
 		return;
 	}
 	row_parts_write(r, &a);

@@ -40,7 +40,7 @@ struct sample_rows;
 struct sample_rows *sample_rows_new(const struct sample_rows_opts *opts);
 /* Writes the row of a hit, which has its full sample, if the filters keep it and, in MEMORY, it is an access. */
 void sample_rows_add(struct sample_rows *r, const struct hit *h);
-/* How many hits the filters left out, of those that would have a row. */
+/* How many samples the filters left out, and with MEMORY, how many accesses. */
 u64 sample_rows_filtered(const struct sample_rows *r);
 /* The number of rows so far, and of distinct stacks. */
 u64 sample_rows_count(const struct sample_rows *r);
