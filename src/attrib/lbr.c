@@ -219,11 +219,11 @@ static void mark_function(struct kept *k, u64 entry)
 	k->recursive[at / 8] |= (u8)(1u << at % 8);
 }
 
-/* Remembers functions to which two of the calls went. */
-static void mark_recursive(struct lbr *l, struct kept *k, const struct lbr_stack *s)
+/* Remembers functions to which two of the calls went. Those before `from` were looked through just now. */
+static void mark_recursive(struct lbr *l, struct kept *k, const struct lbr_stack *s, u32 from)
 {
-	l->stamp++;
-	for (u32 i = 0; i < s->n; i++) {
+	l->stamp += !from;
+	for (u32 i = from; i < s->n; i++) {
 		u32 at = function_mark(s->v[i].to);
 
 		if (l->stamps[at] == l->stamp && l->entries[at] == s->v[i].to)
@@ -238,7 +238,7 @@ static void mark_recursive(struct lbr *l, struct kept *k, const struct lbr_stack
 static void mark_fresh(struct lbr *l, struct kept *k, const struct lbr_stack *s, u32 from, u32 fresh)
 {
 	if (fresh > FEW) {
-		mark_recursive(l, k, s);
+		mark_recursive(l, k, s, from);
 		return;
 	}
 	for (u32 i = 0; i < fresh; i++)

@@ -173,6 +173,29 @@ static void test_longest(void **state)
 	}
 }
 
+/* One of many new calls goes to a function that stands in what is stitched to them: that is remembered. */
+static void test_again_above(void **state)
+{
+	struct made first = stack(5, 4, false), deeper = stack(7, 4, false);
+	struct made other = {
+		.ip = IN(2), .n = 4, .reg = -1, .words = { CALL(9, 2), CALL(8, 9), CALL(3, 8), CALL(2, 3) }
+	};
+	struct made back = { .ip = IN(3), .n = 1, .reg = -1, .words = { CALL(2, 3) } };
+	struct run r;
+
+	(void)state;
+	only_callers();
+	begin(&r);
+	takes(&r, &first, 4, 4);
+	takes(&r, &deeper, 6, 4);
+	assert_true(take(&r, &other));
+	assert_int_equal(r.out.n, 5);
+	assert_int_equal(lbr_counted(r.lbr)->refused, 0);
+	takes(&r, &back, 1, 1); /* 2 made the oldest call */
+	assert_int_equal(lbr_counted(r.lbr)->refused, 1);
+	end(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -183,6 +206,7 @@ int main(void)
 		cmocka_unit_test_teardown(test_asked_anew, forget_code),
 		cmocka_unit_test_teardown(test_known_once, forget_code),
 		cmocka_unit_test_teardown(test_longest, forget_code),
+		cmocka_unit_test_teardown(test_again_above, forget_code),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
