@@ -536,6 +536,8 @@ static void add_older(struct lbr *l, const struct kept *k, u32 from, struct lbr_
 	const u32 end = MIN(k->stack.n, from + LBR_STACK - s->n);
 	u32 i = from;
 
+	if (from >= end)
+		return;
 	while (i < MIN(end, k->stack.own) && is_only_call(l, k, i))
 		s->v[s->n++] = k->stack.v[i++];
 	if (i < end && i >= k->stack.own) {
@@ -598,17 +600,31 @@ static void read_calls(const struct sample *s, struct lbr_stack *out)
 	out->own = out->n;
 }
 
+/* Most samples begin with the same call as the last one, of which nothing older was known. There is nothing to add
+ * then, and nothing to refuse where the call still is one of which it is known which it is. */
+static bool begins_as_before(const struct lbr *l, const struct kept *k, const struct lbr_stack *s,
+			     const struct common *c)
+{
+	const struct lbr_call *last = &s->v[s->n - 1];
+
+	return c->n && !c->lost && k->stack.n == k->stack.own && k->single && !k->calls_itself &&
+	       is_same(&k->asked, last) && is_mapped_so(l, &k->asked_in) && !times_in(s->v, s->n - c->n, last);
+}
+
 static void stitch(struct lbr *l, const struct hit *h, struct kept *k, u32 newest, struct lbr_stack *s,
 		   const struct common *c)
 {
-	bool full = l->depth && s->n >= l->depth, absent = true;
-	u32 joint = s->n ? find_joint(l, k, s, register_before(l, newest, s->n - 1), c, &absent) : ID_NONE;
+	bool absent = true;
+	u32 joint;
 
+	if (begins_as_before(l, k, s, c))
+		return;
+	joint = s->n ? find_joint(l, k, s, register_before(l, newest, s->n - 1), c, &absent) : ID_NONE;
 	if (joint != ID_NONE) {
 		add_older(l, k, joint + 1, s);
 		return;
 	}
-	if (full || !absent)
+	if (!absent || (l->depth && s->n >= l->depth))
 		return;
 	joint = find_call_of(l, k, s->n ? s->v[s->n - 1].from : h->s.ip, register_before(l, newest, s->n));
 	if (joint != ID_NONE)

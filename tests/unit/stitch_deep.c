@@ -196,6 +196,22 @@ static void test_again_above(void **state)
 	end(&r);
 }
 
+/* Nothing older is known of the oldest call, which stays the same; but that call is one that a function makes of
+ * itself. */
+static void test_itself_stays(void **state)
+{
+	struct made m = { .ip = IN(2), .n = 2, .reg = -1, .words = { CALL(1, 2), CALL(1, 1) } };
+	struct run r;
+
+	(void)state;
+	begin(&r);
+	for (u32 i = 0; i < 4; i++) {
+		takes(&r, &m, 2, 2);
+		assert_int_equal(lbr_counted(r.lbr)->refused, i);
+	}
+	end(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -207,6 +223,7 @@ int main(void)
 		cmocka_unit_test_teardown(test_known_once, forget_code),
 		cmocka_unit_test_teardown(test_longest, forget_code),
 		cmocka_unit_test_teardown(test_again_above, forget_code),
+		cmocka_unit_test_teardown(test_itself_stays, forget_code),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
