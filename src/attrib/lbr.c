@@ -57,8 +57,10 @@
  * ones are overwritten by as many new ones. So the sample's oldest call is looked for in the last sample, and from
  * there on both are compared, eight calls at once. Only what is new is looked at call by call: whether it contradicts
  * what called it, whether its function is recursive, and (attrib/callers.c) what it tells about callers. Without
- * stitching the last sample is kept for the same reason. Stitching asks of the same calls which functions they are in,
- * one sample after the other (where registers are not full, of all kept ones): there is a table of answers here.
+ * stitching the last sample is kept for the same reason. If no two calls went to one function, none stands in the
+ * stack twice; and a sample that begins with the call that the last one began with, of which nothing older was known,
+ * has nothing to gain. Stitching asks of the same calls which functions they are in, one sample after the other (where
+ * registers are not full, of all kept ones): there is a table of answers here.
  *
  * What is kept for a thread is found by its id in a table of fixed size, in which a newcomer replaces who was there:
  * that costs stitches, never frames that are wrong. Only threads of one lane replace each other, which one worker
@@ -99,6 +101,7 @@ struct kept {
 	bool jumped;	/* it was seen to leave calls without returning, or to run on another stack or in a handler */
 	bool unchecked; /* a stack was cut since the kept one, whose calls were checked by other rules */
 	bool single;	/* the oldest of the stack's own calls is in it once */
+	bool distinct;	/* surely no two calls of the stack went to one function */
 	/* The last call that was asked about in find_joint: with what was mapped, does its function call itself? */
 	struct lbr_call asked;
 	struct maps asked_in;
@@ -117,7 +120,9 @@ struct lbr {
 	struct functions *functions;
 	struct lbr_counts counts;
 	struct kept *threads[THREADS];
-	/* Functions that the stack which is looked through has called. Of two with one mark the second counts. */
+	/* Functions that the stack which is looked through has called. Of two with one mark the second counts. Did, or
+	 * may, two of the calls that were compared go to one function? */
+	bool repeats;
 	u32 stamp, stamps[MARKS];
 	u64 entries[MARKS];
 	struct known_at known[KNOWN];
@@ -164,7 +169,7 @@ static struct kept **slot_of(struct lbr *l, u32 tid)
 static void forget(struct kept *k)
 {
 	k->asked_jumps = k->jumps = k->jumped = false;
-	k->single = k->unchecked = false;
+	k->single = k->distinct = k->unchecked = false;
 	memset(k->recursive, 0, sizeof(k->recursive));
 	k->newest = NO_REGISTER;
 	k->stack.n = k->stack.own = 0;
@@ -219,15 +224,18 @@ static void mark_function(struct kept *k, u64 entry)
 	k->recursive[at / 8] |= (u8)(1u << at % 8);
 }
 
-/* Remembers functions to which two of the calls went. */
-static void mark_recursive(struct lbr *l, struct kept *k, const struct lbr_stack *s)
+/* Remembers functions to which two of the calls went. Those before `from` were looked through just now. */
+static void mark_recursive(struct lbr *l, struct kept *k, const struct lbr_stack *s, u32 from)
 {
-	l->stamp++;
-	for (u32 i = 0; i < s->n; i++) {
+	l->stamp += !from;
+	for (u32 i = from; i < s->n; i++) {
 		u32 at = function_mark(s->v[i].to);
 
-		if (l->stamps[at] == l->stamp && l->entries[at] == s->v[i].to)
-			mark_function(k, s->v[i].to);
+		if (l->stamps[at] == l->stamp) {
+			l->repeats = true;
+			if (l->entries[at] == s->v[i].to)
+				mark_function(k, s->v[i].to);
+		}
 		l->stamps[at] = l->stamp;
 		l->entries[at] = s->v[i].to;
 	}
@@ -238,13 +246,15 @@ static void mark_recursive(struct lbr *l, struct kept *k, const struct lbr_stack
 static void mark_fresh(struct lbr *l, struct kept *k, const struct lbr_stack *s, u32 from, u32 fresh)
 {
 	if (fresh > FEW) {
-		mark_recursive(l, k, s);
+		mark_recursive(l, k, s, from);
 		return;
 	}
 	for (u32 i = 0; i < fresh; i++)
 		for (u32 j = MAX(i + 1, from); j < s->n; j++)
-			if (s->v[i].to == s->v[j].to)
+			if (s->v[i].to == s->v[j].to) {
+				l->repeats = true;
 				mark_function(k, s->v[i].to);
+			}
 }
 
 static bool is_same(const struct lbr_call *a, const struct lbr_call *b)
@@ -327,12 +337,20 @@ static void cut_recursion(struct lbr *l, const struct kept *k, struct lbr_stack 
 			s->n = i;
 }
 
+/* Only fresh calls were compared with the others, which come from the kept stack; but for more than a few, and where
+ * there are no others, that was all of the stack. */
+static void know_distinct(const struct lbr *l, struct kept *k, const struct lbr_stack *s, u32 fresh)
+{
+	k->distinct = !l->repeats && (k->distinct || fresh > FEW || fresh == s->n);
+}
+
 /* False: the stack was cut. */
 static bool check(struct lbr *l, const struct hit *h, struct kept *k, struct lbr_stack *s, u32 known)
 {
 	u32 n = s->n;
 
 	cut_contradiction(l, h, k, s, known);
+	l->repeats = false;
 	mark_fresh(l, k, s, 0, MIN(n - known, s->n));
 	if (k->jumped || k->jumps)
 		cut_recursion(l, k, s);
@@ -418,6 +436,12 @@ static u32 times_in(const struct lbr_call *v, u32 n, const struct lbr_call *call
 	return times;
 }
 
+/* Does the sample's oldest call stand among those newer than the `known` oldest ones? */
+static bool is_among_newer(const struct lbr *l, const struct lbr_stack *s, u32 known)
+{
+	return l->repeats && times_in(s->v, s->n - known, &s->v[s->n - 1]);
+}
+
 /* Is that call one that a function makes of itself? Mostly it is asked for one sample after the other. */
 static bool calls_itself(struct lbr *l, struct kept *k, const struct lbr_call *call)
 {
@@ -443,13 +467,13 @@ static u32 times_kept(const struct kept *k, const struct lbr_call *oldest, const
 /* Where in the kept stack the sample's oldest call is, if it stands once in both. Calls in common begin with it, so
  * one place of it is known then; and where it was the oldest of the last sample, only the newest calls have to be
  * looked through. ID_NONE: it is not there. SEVERAL: more than once. */
-static u32 find_single(struct kept *k, const struct lbr_stack *s, const struct common *c)
+static u32 find_single(const struct lbr *l, struct kept *k, const struct lbr_stack *s, const struct common *c)
 {
 	const struct lbr_call *last = &s->v[s->n - 1];
-	bool same = c->n && !c->lost && k->single;
+	bool same = c->n && (k->distinct || (!c->lost && k->single));
 	u32 i = c->n ? k->stack.own - c->lost - 1 : 0, found = same ? 1 : times_kept(k, last, c);
 
-	k->single = found == 1 && times_in(s->v, s->n - MAX(c->n, 1u), last) == 0;
+	k->single = found == 1 && !is_among_newer(l, s, MAX(c->n, 1u));
 	if (!k->single)
 		return found ? SEVERAL : ID_NONE;
 	while (!is_same(&k->stack.v[i], last))
@@ -463,7 +487,7 @@ static u32 find_joint(struct lbr *l, struct kept *k, const struct lbr_stack *s, 
 		      bool *absent)
 {
 	const struct lbr_call *last = &s->v[s->n - 1];
-	u32 i = find_single(k, s, c);
+	u32 i = find_single(l, k, s, c);
 
 	*absent = i == ID_NONE;
 	if (*absent)
@@ -491,10 +515,14 @@ static inline const struct function *callee_of(struct lbr *l, const struct kept 
 static u32 find_call_of(struct lbr *l, const struct kept *k, u64 addr, u32 before)
 {
 	const struct function in = *known_function(l, addr);
+	u64 made_next = k->stack.v[0].to; /* as in callee_of */
 	u32 found = ID_NONE;
 
 	for (u32 i = 0; i < k->stack.n; i++) {
-		if (!function_is(&in, callee_of(l, k, i)))
+		const struct function *callee = known_function(l, made_next);
+
+		made_next = k->stack.v[i].from;
+		if (!function_is(&in, callee))
 			continue;
 		if (found != ID_NONE) {
 			l->counts.refused++;
@@ -536,6 +564,8 @@ static void add_older(struct lbr *l, const struct kept *k, u32 from, struct lbr_
 	const u32 end = MIN(k->stack.n, from + LBR_STACK - s->n);
 	u32 i = from;
 
+	if (from >= end)
+		return;
 	while (i < MIN(end, k->stack.own) && is_only_call(l, k, i))
 		s->v[s->n++] = k->stack.v[i++];
 	if (i < end && i >= k->stack.own) {
@@ -598,17 +628,31 @@ static void read_calls(const struct sample *s, struct lbr_stack *out)
 	out->own = out->n;
 }
 
+/* Most samples begin with the same call as the last one, of which nothing older was known. There is nothing to add
+ * then, and nothing to refuse where the call still is one of which it is known which it is. */
+static bool begins_as_before(const struct lbr *l, const struct kept *k, const struct lbr_stack *s,
+			     const struct common *c)
+{
+	const struct lbr_call *last = &s->v[s->n - 1];
+
+	return c->n && !c->lost && k->stack.n == k->stack.own && k->single && !k->calls_itself &&
+	       is_same(&k->asked, last) && is_mapped_so(l, &k->asked_in) && !is_among_newer(l, s, c->n);
+}
+
 static void stitch(struct lbr *l, const struct hit *h, struct kept *k, u32 newest, struct lbr_stack *s,
 		   const struct common *c)
 {
-	bool full = l->depth && s->n >= l->depth, absent = true;
-	u32 joint = s->n ? find_joint(l, k, s, register_before(l, newest, s->n - 1), c, &absent) : ID_NONE;
+	bool absent = true;
+	u32 joint;
 
+	if (begins_as_before(l, k, s, c))
+		return;
+	joint = s->n ? find_joint(l, k, s, register_before(l, newest, s->n - 1), c, &absent) : ID_NONE;
 	if (joint != ID_NONE) {
 		add_older(l, k, joint + 1, s);
 		return;
 	}
-	if (full || !absent)
+	if (!absent || (l->depth && s->n >= l->depth))
 		return;
 	joint = find_call_of(l, k, s->n ? s->v[s->n - 1].from : h->s.ip, register_before(l, newest, s->n));
 	if (joint != ID_NONE)
@@ -621,7 +665,7 @@ bool lbr_take(struct lbr *l, const struct hit *h, struct lbr_stack *out)
 	struct kept *k = kept_of(l, h);
 	u32 newest = NO_REGISTER;
 	struct common common;
-	bool cut;
+	bool stitches = l->callers && callers_stitch(l->callers), cut;
 
 	if (l->callers && callers_indexed(l->callers) && s->has_hw_idx && s->hw_idx < l->depth)
 		newest = (u32)s->hw_idx;
@@ -641,11 +685,13 @@ bool lbr_take(struct lbr *l, const struct hit *h, struct lbr_stack *out)
 		k->single = false;
 		return true;
 	}
-	if (l->callers && callers_stitch(l->callers))
+	if (stitches)
 		stitch(l, h, k, newest, out, &common);
 	/* What it has of the last stack was looked through as a part of that. */
 	if (out->n > out->own)
 		mark_fresh(l, k, out, out->own, out->own - common.n);
+	if (stitches)
+		know_distinct(l, k, out, out->own - common.n);
 	keep(k, out, newest);
 	return true;
 }

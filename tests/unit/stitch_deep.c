@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Stacks that are compared with the thread's last one: how far they are the same, what is asked about the rest, and
  * how long they become. */
+#include "base/hash.h"
+
 #include "stitch_world.h"
 
-#define FAR 99 /* a function that no stack leads to */
+#define MARKS 4096 /* that attrib/lbr.c has for functions */
+#define FAR 99	   /* a function that no stack leads to */
 
 /* Nobody else calls any of the functions. */
 static void only_callers(void)
@@ -173,6 +176,93 @@ static void test_longest(void **state)
 	}
 }
 
+/* Nothing older is known of the oldest call, which stays the same; but that call is one that a function makes of
+ * itself. */
+static void test_itself_stays(void **state)
+{
+	struct made m = { .ip = IN(2), .n = 2, .reg = -1, .words = { CALL(1, 2), CALL(1, 1) } };
+	struct run r;
+
+	(void)state;
+	begin(&r);
+	for (u32 i = 0; i < 4; i++) {
+		takes(&r, &m, 2, 2);
+		assert_int_equal(lbr_counted(r.lbr)->refused, i);
+	}
+	end(&r);
+}
+
+/* The oldest call stands in the stack twice, and new calls on top of that change nothing of it. */
+static void test_twice_below(void **state)
+{
+	struct made first = { .ip = IN(2), .n = 3, .reg = -1, .words = { CALL(1, 2), CALL(2, 1), CALL(1, 2) } };
+	struct made next = {
+		.ip = IN(3), .n = 4, .reg = -1, .words = { CALL(2, 3), CALL(1, 2), CALL(2, 1), CALL(1, 2) }
+	};
+	struct run r;
+
+	(void)state;
+	begin(&r);
+	takes(&r, &first, 3, 3);
+	for (u32 i = 1; i < 4; i++) {
+		takes(&r, &next, 4, 4);
+		assert_int_equal(lbr_counted(r.lbr)->refused, i);
+	}
+	end(&r);
+}
+
+static bool one_mark(u32 a, u32 b)
+{
+	return hash_finish((u64)a * SIZE) % MARKS == hash_finish((u64)b * SIZE) % MARKS;
+}
+
+/* Between two calls of one function stands one of a function that has the same mark. */
+static void test_one_mark(void **state)
+{
+	u32 a = 20, b = 21;
+	struct run r;
+
+	(void)state;
+	while (!one_mark(a, b))
+		if (++b == 1000)
+			b = ++a + 1;
+	{
+		struct made m = {
+			.ip = IN(a), .n = 4, .reg = -1, .words = { CALL(1, a), CALL(b, 1), CALL(a, b), CALL(1, a) }
+		};
+
+		begin(&r);
+		for (u32 i = 0; i < 3; i++) {
+			takes(&r, &m, 4, 4);
+			assert_int_equal(lbr_counted(r.lbr)->refused, i);
+		}
+		end(&r);
+	}
+}
+
+/* One of many new calls goes to a function that stands in what is stitched to them: that is remembered. */
+static void test_again_above(void **state)
+{
+	struct made first = stack(5, 4, false), deeper = stack(7, 4, false);
+	struct made other = {
+		.ip = IN(2), .n = 4, .reg = -1, .words = { CALL(9, 2), CALL(8, 9), CALL(3, 8), CALL(2, 3) }
+	};
+	struct made back = { .ip = IN(3), .n = 1, .reg = -1, .words = { CALL(2, 3) } };
+	struct run r;
+
+	(void)state;
+	only_callers();
+	begin(&r);
+	takes(&r, &first, 4, 4);
+	takes(&r, &deeper, 6, 4);
+	assert_true(take(&r, &other));
+	assert_int_equal(r.out.n, 5);
+	assert_int_equal(lbr_counted(r.lbr)->refused, 0);
+	takes(&r, &back, 1, 1); /* 2 made the oldest call */
+	assert_int_equal(lbr_counted(r.lbr)->refused, 1);
+	end(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -183,6 +273,10 @@ int main(void)
 		cmocka_unit_test_teardown(test_asked_anew, forget_code),
 		cmocka_unit_test_teardown(test_known_once, forget_code),
 		cmocka_unit_test_teardown(test_longest, forget_code),
+		cmocka_unit_test_teardown(test_itself_stays, forget_code),
+		cmocka_unit_test_teardown(test_twice_below, forget_code),
+		cmocka_unit_test_teardown(test_one_mark, forget_code),
+		cmocka_unit_test_teardown(test_again_above, forget_code),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
