@@ -190,7 +190,8 @@ static bool may_lead(struct caller_reader *r, const struct asker *who, u64 calle
 	       function_may_jump(r->functions, who, called, at);
 }
 
-/* Is it a call that a function which calls setjmp made of itself? After longjmp such calls look as if they held. */
+/* Is it a call that a function made of itself to which code comes back without returns? Such calls look as if they
+ * held when they do not any longer. */
 static bool may_be_left(struct caller_reader *r, const struct asker *who, const struct branch_entry *call)
 {
 	const struct function to = function_at(r->functions, who, call->to),

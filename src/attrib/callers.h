@@ -28,7 +28,8 @@ void callers_add(struct callers *c, const struct callee *f, u64 site, u64 target
 /* Is the call at `site` of the address `target` the only one of f in the recording? To be asked when all was added. */
 bool callers_only(const struct callers *c, const struct callee *f, u64 site, u64 target);
 /* Was the thread seen, in any sample of the program that it had mapped there, to leave a call without a return, or to
- * run on another stack or in a handler? Or to call a function from itself that also calls setjmp? */
+ * run on another stack or in a handler? Or to call a function from itself that code comes back to
+ * (function_comes_back)? */
 bool callers_jumps(const struct callers *c, u32 pid, u32 tid, const struct space *space);
 /* What callers_new was told. */
 bool callers_stitch(const struct callers *c);

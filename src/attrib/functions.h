@@ -46,8 +46,8 @@ bool function_may_jump(struct functions *f, const struct asker *who, u64 to, u64
 /* Does its code have a call of itself? False also where nobody can tell. */
 bool function_calls_itself(struct functions *f, const struct asker *who, u64 addr);
 
-/* Does its code call setjmp or the like, so that a thread may come back to it without the returns of what it has
- * called? False also where nobody can tell. */
+/* May a thread come back to it without the returns of what it has called, because its code calls setjmp or the like,
+ * or code of its file switches stacks (swapcontext)? False also where nobody can tell. */
 bool function_comes_back(struct functions *f, const struct asker *who, u64 addr);
 
 /*

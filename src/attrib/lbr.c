@@ -48,10 +48,11 @@
  * only if that one is recursive: its code calls itself, or two calls of some stack went to it. If any sample of the
  * recording shows that a thread does any of this, its stacks are cut there, too, from its first one on, and whether or
  * not stacks are stitched. So a pass over all samples comes before (pass/call_sites.c). Where few samples were taken,
- * perhaps none shows it. So a call that a function makes of itself counts as well, if its code also calls setjmp.
+ * perhaps none shows it. So a call that a function makes of itself counts as well, if its code also calls setjmp, or
+ * code of its file switches between stacks by swapcontext.
  *
  * What cannot be seen: of code that is not there, a way to a function that was overwritten each time before a sample
- * was taken; and in a thread of which no sample shows a jump, jumps among recursive calls other than longjmp's.
+ * was taken; and in a thread of which no sample shows a jump, jumps among recursive calls by other means than these.
  *
  * What it costs. Successive samples of a thread have most calls in common, and in registers that are full the oldest
  * ones are overwritten by as many new ones. So the sample's oldest call is looked for in the last sample, and from

@@ -42,6 +42,7 @@ struct scan {
 	struct part code[DSO_SEGMENTS]; /* without their bytes */
 	bool fixed;			/* the file is not moved when it is mapped */
 	bool damaged;			/* its symbols are */
+	bool has_stacks;		/* its code switches between stacks of its own */
 };
 
 static u32 symbol_at(struct scan *s, u64 offset)
@@ -61,13 +62,11 @@ static u64 code_offset(const struct scan *s, u64 addr)
 	return UINT64_MAX;
 }
 
-/* Does a function of that name, or what an entry of the PLT leads to, return more than once? */
-static bool returns_twice(const char *name)
+/* Does one of these functions have that name, or does an entry of the PLT lead to it? */
+static bool is_named(const char *name, const char *const *names, size_t nr)
 {
-	static const char *const names[] = { "setjmp", "sigsetjmp", "getcontext" };
-
 	name += strspn(name, "_");
-	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+	for (size_t i = 0; i < nr; i++) {
 		size_t n = strlen(names[i]);
 
 		if (!strncmp(name, names[i], n) && (!name[n] || name[n] == '@'))
@@ -76,14 +75,25 @@ static bool returns_twice(const char *name)
 	return false;
 }
 
+/* Where code comes back without returns: to who called what returns more than once, and on other stacks to any
+ * function of the file. */
+static void note_return(struct scan *s, const char *called, u32 from)
+{
+	static const char *const twice[] = { "setjmp", "sigsetjmp", "getcontext" };
+	static const char *const stacks[] = { "swapcontext", "makecontext", "setcontext" };
+
+	s->has_stacks |= is_named(called, stacks, ARRAY_LEN(stacks));
+	if (from != ID_NONE && is_named(called, twice, ARRAY_LEN(twice)))
+		s->out->v[from].comes_back = true;
+}
+
 static void add_call(struct scan *s, u64 to, u64 site, u32 from)
 {
 	u32 sym = symbol_at(s, to);
 
 	if (sym == ID_NONE)
 		return;
-	if (from != ID_NONE && returns_twice(symtab_raw_name(s->symbols, sym)))
-		s->out->v[from].comes_back = true;
+	note_return(s, symtab_raw_name(s->symbols, sym), from);
 	s->out->v[sym].several |= s->out->v[sym].site && s->out->v[sym].site != site;
 	s->out->v[sym].by_itself |= sym == from;
 	s->out->v[sym].site = site;
@@ -344,6 +354,8 @@ static struct dso_entered *read_entered(struct dsos *d, struct dso_slot *slot, s
 		for (u32 i = 0; i < out->n; i++)
 			out->v[i].jumped_from = ID_NONE;
 		whole = scan_segments(&s, &file.elf);
+		for (u32 i = 0; i < out->n; i++)
+			out->v[i].comes_back |= s.has_stacks;
 	}
 	if (!whole)
 		out->n = 0;

@@ -6,8 +6,8 @@
  * Read are all instructions of the file, of x86-64, and all words of its segments: an address that is kept anywhere
  * (tables of functions, relocations, the symbols that it exports) is one of them. Data between instructions may hide
  * some of these, so each byte that could begin a call or a jump to a function counts as one, too. Not seen are
- * addresses that are kept as a distance of 32 bits, calls of setjmp by an address in memory (-fno-plt), and code that
- * is made at run time.
+ * addresses that are kept as a distance of 32 bits, calls of setjmp and swapcontext by an address in memory
+ * (-fno-plt), and code that is made at run time.
  */
 #ifndef STATE_ENTERED_H
 #define STATE_ENTERED_H
@@ -18,7 +18,7 @@ struct entered {
 	bool anywhere;	 /* by its address, which the file's data or other code have, or in more ways than are told */
 	bool several;	 /* more than one call instruction calls it */
 	bool by_itself;	 /* one of them is its own */
-	bool comes_back; /* it calls setjmp or the like: a thread may come back to it without returns */
+	bool comes_back; /* a thread may come back to it without returns: it calls setjmp, or its file swapcontext */
 	u64 site;	 /* the last one that does, by the address that symbol look-ups take; 0: none */
 	u32 jumped_from; /* the one other function that jumps into it; ID_NONE: none */
 };
