@@ -39,7 +39,8 @@ struct sort_key_row {
 	u64 (*of_value)(struct frame_keys *k, u64 value);
 	int (*compare)(const struct profile *p, u64 x,
 		       u64 y); /* of different values; NULL: the smaller number first */
-	/* Of values of which compare takes much: numbers, by which those that have different ones can be sorted. */
+	/* A number for a value, where compare is slow: of two values with different numbers, the one with the smaller
+	 * number comes first. */
 	u64 (*word)(const struct profile *p, u64 value);
 };
 

@@ -33,8 +33,9 @@ enum measure_id {
 /* A selection of measures: bits 1 << enum measure_id. */
 #define MEASURE_BIT(id) (1u << (id))
 
-/* The place of a hit: the callers' node, the leaf's frame, the node of both, and its address. activity: a hash of the
- * activity that it worked for, as far as the keys in use tell activities apart. */
+/* The place of a hit: the callers' node, the leaf's frame, the node of both, and its address. activity: of a hit
+ * that ends a window, a hash of the activity that it worked for, as far as the keys in use tell activities apart; else
+ * 0. */
 struct hit_place {
 	u32 parent, frame, node;
 	u64 ip, activity;

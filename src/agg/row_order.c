@@ -7,7 +7,8 @@
  * each somewhere in memory, and a sort compares each row twenty times. But they have few different values for each
  * key. So these are sorted once, and a value's rank among them stands for its text; the ranks of all keys together
  * mostly fit 64 bits, which lie side by side with the weights. What is sorted is then a list of numbers, byte by byte.
- * So are the values of a key, where it can give numbers for them: only those with the same number are compared.
+ * The values of a key are sorted in the same way if the key can give numbers for them; then only values with the same
+ * number are compared.
  */
 #include "agg/row_order.h"
 

@@ -52,7 +52,8 @@
  * code of its file switches between stacks by swapcontext.
  *
  * What cannot be seen: of code that is not there, a way to a function that was overwritten each time before a sample
- * was taken; and in a thread of which no sample shows a jump, jumps among recursive calls by other means than these.
+ * was taken; and in a thread of which no sample shows a jump, jumps among functions that are recursive by way of each
+ * other, or by other means than these.
  *
  * What it costs. Successive samples of a thread have most calls in common, and in registers that are full the oldest
  * ones are overwritten by as many new ones. So the sample's oldest call is looked for in the last sample, and from
@@ -121,9 +122,8 @@ struct lbr {
 	struct functions *functions;
 	struct lbr_counts counts;
 	struct kept *threads[THREADS];
-	/* Functions that the stack which is looked through has called. Of two with one mark the second counts. Did, or
-	 * may, two of the calls that were compared go to one function? */
-	bool repeats;
+	bool repeats; /* two of the calls that were compared go, or may go, to one function */
+	/* Functions that the stack which is looked through has called. Of two with one mark the second counts. */
 	u32 stamp, stamps[MARKS];
 	u64 entries[MARKS];
 	struct known_at known[KNOWN];
@@ -646,7 +646,7 @@ static void stitch(struct lbr *l, const struct hit *h, struct kept *k, u32 newes
 	bool absent = true;
 	u32 joint;
 
-	if (begins_as_before(l, k, s, c))
+	if (s->n && begins_as_before(l, k, s, c))
 		return;
 	joint = s->n ? find_joint(l, k, s, register_before(l, newest, s->n - 1), c, &absent) : ID_NONE;
 	if (joint != ID_NONE) {

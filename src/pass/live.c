@@ -57,14 +57,14 @@ struct live {
 	struct bytes inbox;    /* of the round that has not ended */
 	struct bytes spare;    /* empty: for the inbox of the next one */
 	struct rounds arrived; /* those that have */
-	u64 arrived_bytes;
-	u64 last_ms; /* when the last round came, or the head */
+	u64 arrived_bytes;     /* that they hold, as in `bytes` */
+	u64 last_ms;	       /* when the last round came, or the head */
 	u64 left_out;
 	/* From here on only the reader's thread: */
 	struct round head;
 	struct rounds rounds;
 	struct portion *portions; /* of each round */
-	u64 bytes;		  /* of all rounds */
+	u64 bytes;		  /* that all rounds hold: their cap */
 	struct horizon begin, front;
 	size_t behind_front; /* rounds */
 	u64 kind;	     /* of portions */
@@ -206,7 +206,7 @@ void live_round(struct live *l)
 		r.from = l->last_ms;
 		r.ms = now;
 		vec_push(&l->arrived, r);
-		l->arrived_bytes += r.len;
+		l->arrived_bytes += r.cap;
 	}
 	l->last_ms = now;
 	pthread_mutex_unlock(&l->lock);
@@ -310,7 +310,7 @@ static void drop_rounds(struct live *l, size_t n)
 	move_horizon(l, &l->front, l->behind_front, n);
 	l->behind_front -= MIN(l->behind_front, n);
 	for (size_t i = 0; i < n; i++) {
-		l->bytes -= l->rounds.v[i].len;
+		l->bytes -= l->rounds.v[i].cap;
 		free_round(l, &l->rounds.v[i]);
 		portion_forget(&l->portions[i]);
 	}
@@ -325,7 +325,7 @@ static size_t old_rounds(const struct live *l)
 	size_t n = 0;
 
 	while (n < l->rounds.n && (l->rounds.v[n].ms + l->opts.history_ms < now || bytes > l->opts.max_bytes))
-		bytes -= l->rounds.v[n++].len;
+		bytes -= l->rounds.v[n++].cap;
 	return n;
 }
 
@@ -345,7 +345,7 @@ static int take_rounds(struct live *l)
 			err = take_head(l, r);
 		} else {
 			note_files(l, r->p, r->len);
-			l->bytes += r->len;
+			l->bytes += r->cap;
 			l->portions[l->rounds.n] = (struct portion){ 0 };
 			vec_push(&l->rounds, *r);
 		}

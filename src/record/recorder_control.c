@@ -95,7 +95,7 @@ bool recorder_control(struct recorder *r)
 {
 	bool open = control_read(&r->control, run_line, r, r->notify);
 
-	if (!open && r->off)
+	if (!open && r->off && !r->stop)
 		notify_warn(r->notify, "--control: nobody can give commands any more, and the events are disabled: "
 				       "nothing more is recorded");
 	return open;

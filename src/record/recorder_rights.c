@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rights that are lost while it is recorded.
+ * Rights that a process gains, or takes from us, during a recording.
  *
- * The kernel takes the counters of a task away when it executes a program that is set-user-id, or that its user may
+ * The kernel takes the counters of a task away when it executes a program that gives it rights, or that its user may
  * not read. The descriptors hang up then as if the task had ended, whoever opened them. Counters of a command are
  * inherited, so a child that does this is left out alone, and nothing hangs up.
  *
  * Mappings are read from /proc when a file begins. A process that has changed its user, or asked not to be dumped,
  * may refuse that by the time of a later file of --switch-output.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
 
 #include "base/map.h"
 #include "codec/proc_stat.h"
@@ -34,6 +37,20 @@ static bool goes_on(s32 tid)
 	return yes;
 }
 
+/* Does it execute a program for which its counters are taken away? If not, and they are gone all the same, another
+ * thread has executed a program in its place, and has its id now. */
+static bool has_gained(s32 tid)
+{
+	struct stat st;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", tid);
+	if (stat(path, &st))
+		return errno == EACCES || errno == EPERM;
+	return st.st_mode & (S_ISUID | S_ISGID) || !(st.st_mode & S_IRUSR) || !(st.st_mode & S_IRGRP) ||
+	       !(st.st_mode & S_IROTH) || getxattr(path, "security.capability", NULL, 0) >= 0;
+}
+
 /*
  * A large process has many thousand descriptors, which hang up all at once, so they are not searched each time. Where
  * new tasks get counters of their own, only those of the first task are looked at, because tasks come and go there by
@@ -55,17 +72,19 @@ void recorder_hung_up(struct recorder *r, int fd)
 {
 	u32 tid;
 
+	if (r->told_cut_off && !r->target_is_workload)
+		return;
 	if (!r->found_tasks)
 		find_tasks(r);
 	tid = map_get(&r->fd_tasks, (u32)fd);
-	if (tid == ID_NONE || !goes_on((s32)tid))
+	if (tid == ID_NONE || !goes_on((s32)tid) || !has_gained((s32)tid))
 		return;
 	r->cut_off |= r->target_is_workload && (pid_t)tid == r->workload.pid;
 	if (!r->told_cut_off)
 		notify_warn(r->notify,
 			    "nothing more of process %u is recorded, although it goes on: it has executed a program "
-			    "that is set-user-id, or that its user may not read (-a records that, where it is "
-			    "allowed)",
+			    "that gives it rights (set-user-id, set-group-id, file capabilities), or that its user "
+			    "may not read (-a records that, where it is allowed)",
 			    tid);
 	r->told_cut_off = true;
 }

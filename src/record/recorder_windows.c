@@ -176,7 +176,7 @@ static const char *hindrance_of_switching(const struct recorder *r)
 		return "--control does not switch their counters";
 	if (o->attr.activity && !r->journals)
 		return "the BPF program of --activity is for counters that are open at the start, and windows open "
-		       "others later (--activity=journal has none)";
+		       "others later (--activity=journal needs no such program)";
 	if (o->attr.delay_ms < 0)
 		return "with -D -1 nothing switches them on";
 	if (late_tasks && !strcmp(r->path, "-"))

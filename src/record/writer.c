@@ -19,8 +19,8 @@
  *
  * Small pieces are held until there are many of them: each write costs as much as copying thousands of bytes, and the
  * page cache keeps what comes in small pieces in small pieces, which readers map one by one. A round's end writes what
- * is held, so that a killed recorder loses no more than it does otherwise: what came after the last round is not told
- * of. Readers of pipes wait for rounds, too.
+ * is held, so that a killed recorder loses no more than it does otherwise: the file's header does not tell of what
+ * came after the last round. In pipe mode, what came since the last round is lost with a recorder that is killed.
  *
  * Edge cases. If the recorder is killed between the two writes, the last record reaches beyond the end of the data;
  * readers may use or ignore it. The features at the end of a finished file replace the early ones, except for the
@@ -332,10 +332,13 @@ int writer_put_data(struct writer *w, const struct iovec *part, int nr)
 	for (int i = 0; i < nr; i++)
 		n += part[i].iov_len;
 	err = packer_pack(w->packer, part, nr, &out);
-	if (err)
-		w->err = notify_error(w->notify, err, "zstd cannot compress the data");
-	else
+	if (err) {
+		(void)put_held(w); /* what came before stays good */
+		err = notify_error(w->notify, err, "zstd cannot compress the data");
+		w->err = w->err ? w->err : err;
+	} else {
 		err = writer_put_bytes(w, &out);
+	}
 	if (!err) {
 		w->packed += out.len;
 		w->unpacked += n;
@@ -554,8 +557,10 @@ static int tell_late_ids(struct writer *w)
 		err = err ? err : put_held(w);
 		if (!err)
 			(void)pwrite_all(w->fd, &section, ATTRS_AT); /* a failure shows at the end */
-	} else {
-		w->header.attrs = before; /* too many for a record: at the end, then */
+	}
+	/* Too many for a record, or it was cut off: at the end, then. */
+	if (err || b.len > UINT16_MAX) {
+		w->header.attrs = before;
 		w->ids = ids;
 	}
 	bytes_free(&section);

@@ -24,7 +24,7 @@ struct writer {
 	const struct sink *sink; /* takes the stream instead of fd, in pipe mode; or NULL */
 	bool pipe, moved;	 /* moved: an older recording is at path.old now */
 	struct perfdata_header header;
-	u64 at;		       /* position of the next byte: the end of the last whole record, of those held, too */
+	u64 at;		       /* position of the next byte: behind the last whole record, held ones included */
 	struct bytes held;     /* small pieces that are written with the next large one, or when the round ends */
 	u64 data_start;	       /* where data begins */
 	u64 plain;	       /* bytes of data before compression */

@@ -122,7 +122,8 @@ static u64 number_of_key(const struct table *t, const struct table_column *c, si
 
 #define FRAMES_BEHIND 4 /* rows between the one whose keys are asked for and the one whose keys are there */
 
-/* The keys of a row, and of one whose keys are there by now the places that they name. */
+/* Asks for the keys of a row, and for the places that are named by the keys of an earlier one, which have arrived by
+ * now. */
 static void fetch(const struct table *t, size_t row)
 {
 	const struct report_table *f = t->form;

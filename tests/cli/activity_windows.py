@@ -101,7 +101,7 @@ def spanning():
         sys.exit("too few windows, or no faults")
     if faults(compute) > faults(fault) / 100 or not 0 < int(compute["discarded"]) < int(compute["kept"]):
         sys.exit("windows of both activities count for one")
-    if int(loose["/compute"]["discarded"]) or faults(loose["/compute"]) < 2 * faults(compute):
+    if int(loose["/compute"]["discarded"]) or faults(loose["/compute"]) <= faults(fault) / 100:
         sys.exit("--attribution=keep leaves out windows")
 
 

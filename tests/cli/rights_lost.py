@@ -15,9 +15,20 @@ from lib.machine import need, need_recording
 
 need_recording()
 need(None if os.geteuid() == 0 else "only root can make programs that are set-user-id root")
+need(None if int(pathlib.Path("/proc/sys/kernel/perf_event_paranoid").read_text(encoding="ascii")) <= 2 else
+     "kernel.perf_event_paranoid lets users without rights record nothing")
 NOBODY = {"user": 65534, "group": 65534, "extra_groups": []}
 EVENT = ["-e", "cpu-clock:u"]
 CUT_OFF = "is recorded, although it goes on"
+REPLACED = """
+import os, sys, threading
+def replace():
+    sys.stdin.readline()
+    os.execvp("sleep", ["sleep", "2"])
+threading.Thread(target=replace).start()
+print(flush=True)
+threading.Event().wait()
+"""
 # Busy until the file is there; from then on it may not be looked at, and says so by another file.
 HIDES = """
 import ctypes, pathlib
@@ -67,7 +78,7 @@ def child_of(pid, name):
 
 def command_becomes_root():
     """The kernel takes its counters away. It goes on, and its status is passed on."""
-    script = "./suid-sleep 1; exec ./suid-env sh -c 'sleep 0.5; exit 7'"
+    script = "./suid-sleep 1; exec ./suid-env sh -c 'sleep 3; exit 7'"
     for command in (["record", "-o", "cut.data"], ["top", "--stdio", "-d", "1"]):
         status, _, err = end(start(*command, *EVENT, "--", "sh", "-c", script))
         if status != 7 or err.count(CUT_OFF) != 1:
@@ -88,15 +99,28 @@ def command_becomes_root():
 
 def process_becomes_root():
     with subprocess.Popen(["sh", "-c", "read x; exec ./suid-sleep 50"], stdin=subprocess.PIPE, **NOBODY) as other:
-        with start("record", "-v", "-o", "cut.data", *EVENT, "-p", str(other.pid)) as started:
-            await_that("it records", lambda: os.path.exists("cut.data") and os.path.getsize("cut.data"))
-            time.sleep(0.5)
+        with start("record", "-v", "-o", "other.data", *EVENT, "-p", str(other.pid)) as started:
+            # The counters are open before the header is written.
+            await_that("it records", lambda: os.path.exists("other.data") and os.path.getsize("other.data"))
             other.stdin.write(b"\n")
             other.stdin.flush()
             status, _, err = end(started)
         other.kill()
     if status or err.count(CUT_OFF) != 1:
         fail(f"-p: status {status}: {err}")
+
+
+def thread_takes_the_leaders_place():
+    """The leader's counters are gone, and its id is the thread's, which loses none of its own."""
+    with subprocess.Popen([sys.executable, "-c", REPLACED], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        other.stdout.readline()
+        with start("record", "-v", "-o", "leader.data", *EVENT, "-p", str(other.pid), user={}) as started:
+            await_that("it records", lambda: os.path.exists("leader.data") and os.path.getsize("leader.data"))
+            other.stdin.write(b"\n")
+            other.stdin.flush()
+            status, _, err = end(started)
+    if status or CUT_OFF in err:
+        fail(f"a thread takes the leader's place: status {status}: {err}")
 
 
 def mappings_become_hidden():
@@ -162,7 +186,7 @@ def nobody_commands():
 def threads_become_root():
     """Where each thread has counters of its own, one that may not be counted is named. Some of many are root before
     the recorder has heard of them."""
-    script = "for i in $(seq 40); do ./suid-setpriv --reuid 0 sleep 0.3 & done; wait"
+    script = "for i in $(seq 40); do ./suid-setpriv --reuid 0 sleep 3 & done; wait"
     status, _, err = end(start("record", "-o", "w.data", "--window=mode=twin", "-e", "{cpu-clock:u,task-clock:u}:S",
                                "--", "sh", "-c", script))
     if status or "are left out: Permission denied (it has rights that this user lacks)" not in err:
@@ -181,6 +205,7 @@ with tempfile.TemporaryDirectory() as scratch:
         os.chmod(f"suid-{program}", 0o4755)
     command_becomes_root()
     process_becomes_root()
+    thread_takes_the_leaders_place()
     mappings_become_hidden()
     directory_becomes_read_only()
     nobody_commands()

@@ -125,12 +125,43 @@ static void test_torn(void **state)
 	}
 }
 
+/* Ids of counters that were opened since do not fit any more: the file keeps those that it had. */
+static void test_torn_ids(void **state)
+{
+	struct rlimit old, now;
+
+	(void)state;
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+	for (u64 cut = 0; cut < 240; cut += 24) {
+		struct recorder_set s;
+		struct source *src = NULL;
+
+		begin(&s);
+		for (u32 i = 0; i < 2; i++)
+			assert_int_equal(put_aux(&s, i, PACKETS), 0);
+		now = (struct rlimit){ writer_size(&s.r.writer) + cut, old.rlim_max };
+		vec_push(&s.r.set.events.v[0].on, (struct opened){ .fd = -1, .id = 900 });
+		assert_int_equal(setrlimit(RLIMIT_FSIZE, &now), 0);
+		assert_int_equal(writer_round(&s.r.writer, false), ERR_IO);
+		assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+		assert_int_equal(recorder_end_file(&s.r), ERR_IO);
+		assert_int_equal(source_open(&src, s.path, NULL), 0);
+		assert_int_equal(src->events.events.n, SET_EVENTS);
+		assert_int_equal(records_of(src, PERF_RECORD_AUXTRACE), 2);
+		assert_int_equal(src->features.auxtrace_index.n, 2);
+		source_close(src);
+		recorder_set_end(&s);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_small_pieces),
 		cmocka_unit_test(test_large_pieces),
 		cmocka_unit_test(test_torn),
+		cmocka_unit_test(test_torn_ids),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
