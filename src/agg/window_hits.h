@@ -4,8 +4,9 @@
  *
  * A window begins at the previous sample and ends with its own sample. The samples at both ends are places in the
  * tree; the counts go to the later place if both places agree as the mode demands, and are dropped otherwise. Where
- * keys tell activities apart, both must belong to the same activity, except with --attribution=keep. A dropped window still counts in WINDOWS_SHORT, because rows
- * are ranked by samples, and windows are dropped more often in short functions.
+ * keys tell activities apart, both must belong to the same activity, except with --attribution=keep. A dropped window
+ * still counts in WINDOWS_SHORT, because rows are ranked by samples, and windows are dropped more often in short
+ * functions.
  */
 #ifndef AGG_WINDOW_HITS_H
 #define AGG_WINDOW_HITS_H
