@@ -176,22 +176,17 @@ void live_put(struct live *l, const struct iovec *part, int nr)
 	pthread_mutex_unlock(&l->lock);
 }
 
-/* The inbox's memory becomes the round's, unless most of it is empty. */
+/* The inbox's memory becomes the round's, without what is left empty if that is much. */
 static struct round empty_inbox(struct live *l)
 {
 	struct round r = { .p = l->inbox.p, .len = l->inbox.len, .cap = l->inbox.cap };
 
-	if (r.cap / 2 <= r.len) {
-		l->inbox = l->spare;
-		l->spare = (struct bytes){ 0 };
-		return r;
+	if (r.cap - r.len > r.len / 8) {
+		r.p = mem_realloc(r.p, r.len, 1);
+		r.cap = r.len;
 	}
-	r.p = mem_alloc(r.len);
-	r.cap = r.len;
-	memcpy(r.p, l->inbox.p, r.len);
-	l->inbox.len = 0;
-	if (l->inbox.cap > INBOX_KEPT)
-		bytes_free(&l->inbox);
+	l->inbox = l->spare;
+	l->spare = (struct bytes){ 0 };
 	return r;
 }
 
