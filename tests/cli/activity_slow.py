@@ -239,7 +239,8 @@ for words, there in (("-c", "1000000"), True), (("-F", "1000"), False):
 # What cannot be, and who may not.
 expect("cannot be combined with --overwrite",
        run(reticle, "record", "--activity", "--overwrite", "-e", "cpu-clock", "true", status=2))
-expect("there can be no windows: the BPF program of --activity", run(reticle, "record", "--activity", "--window=leader=cpu-clock", "true", status=2))
+expect("no windows: the BPF program of --activity",
+       run(reticle, "record", "--activity", "--window=leader=cpu-clock", "true", status=2))
 run(reticle, "record", "-q", "-e", "cpu-clock", "-o", "plain.data", "--", "true")
 expect("has no activities", run(reticle, "activity", "-i", "plain.data", status=1))
 if os.geteuid() == 0 and shutil.which("unshare"):
