@@ -22,6 +22,7 @@
 
 #define STAT_LIMIT 65536
 #define PF_EXITING 0x00000004u
+#define READABLE (S_IRUSR | S_IRGRP | S_IROTH) /* by whoever executes it */
 
 static bool goes_on(s32 tid)
 {
@@ -47,8 +48,8 @@ static bool has_gained(s32 tid)
 	snprintf(path, sizeof(path), "/proc/%d/exe", tid);
 	if (stat(path, &st))
 		return errno == EACCES || errno == EPERM;
-	return st.st_mode & (S_ISUID | S_ISGID) || !(st.st_mode & S_IRUSR) || !(st.st_mode & S_IRGRP) ||
-	       !(st.st_mode & S_IROTH) || getxattr(path, "security.capability", NULL, 0) >= 0;
+	return st.st_mode & (S_ISUID | S_ISGID) || (st.st_mode & READABLE) != READABLE ||
+	       getxattr(path, "security.capability", NULL, 0) >= 0;
 }
 
 /*

@@ -71,8 +71,11 @@ def await_that(what, condition):
 def child_of(pid, name):
     """The process that has come to that program; None: not yet."""
     for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split():
-        if pathlib.Path(f"/proc/{child}/comm").read_text(encoding="ascii").strip() == name:
-            return int(child)
+        try:
+            if pathlib.Path(f"/proc/{child}/comm").read_text(encoding="ascii").strip() == name:
+                return int(child)
+        except OSError:  # it has ended
+            pass
     return None
 
 

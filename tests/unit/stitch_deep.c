@@ -176,6 +176,15 @@ static void test_longest(void **state)
 	}
 }
 
+/* The same sample once more, and once more: each time one stack more was refused, from so many on. */
+static void refuses_each(struct run *r, const struct made *m, u32 from, u32 end)
+{
+	for (u32 i = from; i < end; i++) {
+		takes(r, m, m->n, m->n);
+		assert_int_equal(lbr_counted(r->lbr)->refused, i);
+	}
+}
+
 /* Nothing older is known of the oldest call, which stays the same; but that call is one that a function makes of
  * itself. */
 static void test_itself_stays(void **state)
@@ -185,10 +194,7 @@ static void test_itself_stays(void **state)
 
 	(void)state;
 	begin(&r);
-	for (u32 i = 0; i < 4; i++) {
-		takes(&r, &m, 2, 2);
-		assert_int_equal(lbr_counted(r.lbr)->refused, i);
-	}
+	refuses_each(&r, &m, 0, 4);
 	end(&r);
 }
 
@@ -204,10 +210,7 @@ static void test_twice_below(void **state)
 	(void)state;
 	begin(&r);
 	takes(&r, &first, 3, 3);
-	for (u32 i = 1; i < 4; i++) {
-		takes(&r, &next, 4, 4);
-		assert_int_equal(lbr_counted(r.lbr)->refused, i);
-	}
+	refuses_each(&r, &next, 1, 4);
 	end(&r);
 }
 
@@ -232,10 +235,7 @@ static void test_one_mark(void **state)
 		};
 
 		begin(&r);
-		for (u32 i = 0; i < 3; i++) {
-			takes(&r, &m, 4, 4);
-			assert_int_equal(lbr_counted(r.lbr)->refused, i);
-		}
+		refuses_each(&r, &m, 0, 3);
 		end(&r);
 	}
 }

@@ -92,33 +92,41 @@ static void test_large_pieces(void **state)
 	recorder_set_end(&s);
 }
 
+/* The file may not grow beyond that size: the round fails, and so does the end. Opens what is left. */
+static struct source *end_torn(struct recorder_set *s, u64 most)
+{
+	struct source *src = NULL;
+	struct rlimit old, now;
+
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+	now = (struct rlimit){ most, old.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &now), 0);
+	assert_int_equal(writer_round(&s->r.writer, false), ERR_IO);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+	assert_int_equal(recorder_end_file(&s->r), ERR_IO);
+	assert_int_equal(source_open(&src, s->path, NULL), 0);
+	return src;
+}
+
 /* When the file may not grow, records with all of their packets stay, wherever it is cut; the index has no others. */
 static void test_torn(void **state)
 {
-	struct rlimit old, now;
-
 	(void)state;
-	signal(SIGXFSZ, SIG_IGN);
-	assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
 	for (u64 cut = 0; cut < 2 * PACKETS; cut += PACKETS / 16) {
 		struct recorder_set s;
-		struct source *src = NULL;
-		u64 one;
+		struct source *src;
+		u64 begun, first;
 
 		begin(&s);
-		one = writer_size(&s.r.writer);
+		begun = writer_size(&s.r.writer);
 		assert_int_equal(put_aux(&s, 0, PACKETS), 0);
-		one = writer_size(&s.r.writer) - one;
-		now = (struct rlimit){ writer_size(&s.r.writer) + cut, old.rlim_max };
+		first = writer_size(&s.r.writer);
 		for (u32 i = 1; i < 5; i++)
 			assert_int_equal(put_aux(&s, i, PACKETS), 0);
-		assert_int_equal(setrlimit(RLIMIT_FSIZE, &now), 0);
-		assert_int_equal(writer_round(&s.r.writer, false), ERR_IO);
-		assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
-		assert_int_equal(recorder_end_file(&s.r), ERR_IO);
-		assert_int_equal(source_open(&src, s.path, NULL), 0);
-		assert_int_equal(records_of(src, PERF_RECORD_AUXTRACE), 1 + cut / one);
-		assert_int_equal(src->features.auxtrace_index.n, 1 + cut / one);
+		src = end_torn(&s, first + cut);
+		assert_int_equal(records_of(src, PERF_RECORD_AUXTRACE), 1 + cut / (first - begun));
+		assert_int_equal(src->features.auxtrace_index.n, 1 + cut / (first - begun));
 		assert_int_equal(src->left_out, 0);
 		source_close(src);
 		recorder_set_end(&s);
@@ -128,25 +136,16 @@ static void test_torn(void **state)
 /* Ids of counters that were opened since do not fit any more: the file keeps those that it had. */
 static void test_torn_ids(void **state)
 {
-	struct rlimit old, now;
-
 	(void)state;
-	signal(SIGXFSZ, SIG_IGN);
-	assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
 	for (u64 cut = 0; cut < 240; cut += 24) {
 		struct recorder_set s;
-		struct source *src = NULL;
+		struct source *src;
 
 		begin(&s);
 		for (u32 i = 0; i < 2; i++)
 			assert_int_equal(put_aux(&s, i, PACKETS), 0);
-		now = (struct rlimit){ writer_size(&s.r.writer) + cut, old.rlim_max };
 		vec_push(&s.r.set.events.v[0].on, (struct opened){ .fd = -1, .id = 900 });
-		assert_int_equal(setrlimit(RLIMIT_FSIZE, &now), 0);
-		assert_int_equal(writer_round(&s.r.writer, false), ERR_IO);
-		assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
-		assert_int_equal(recorder_end_file(&s.r), ERR_IO);
-		assert_int_equal(source_open(&src, s.path, NULL), 0);
+		src = end_torn(&s, writer_size(&s.r.writer) + cut);
 		assert_int_equal(src->events.events.n, SET_EVENTS);
 		assert_int_equal(records_of(src, PERF_RECORD_AUXTRACE), 2);
 		assert_int_equal(src->features.auxtrace_index.n, 2);
