@@ -29,6 +29,11 @@
 #define STRINGS_MORE (1u << 11)
 #define DSOS_MORE (1u << 9)
 
+/* Symbol tables that were made are read back from the cache when there are so many bytes of them; where they are soon
+ * made once more, because the cache loses what it is given, that costs time, so not often. */
+#define MADE_MOST (1u << 18)
+#define READ_BACK_MS 30000
+
 struct round {
 	u8 *p;
 	u64 len, cap;
@@ -72,6 +77,7 @@ struct live {
 	struct source *src;
 	struct session_kept kept;
 	u64 kept_ms;				  /* when it was begun */
+	u64 read_back_ms;			  /* when symbol tables were last read back from the cache; 0: never */
 	u32 most_frames, most_strings, most_dsos; /* then names are read anew; 0: not known yet */
 	struct mapped_files files, old_files;
 	bool replaced; /* a path has another file than before */
@@ -351,10 +357,21 @@ static int take_rounds(struct live *l)
 	return err;
 }
 
+static bool may_read_back(struct live *l, u64 now)
+{
+	bool may = dsos_in_cache_too(l->kept.dsos) > MADE_MOST &&
+		   (!l->read_back_ms || now - l->read_back_ms > READ_BACK_MS);
+
+	if (may)
+		l->read_back_ms = now;
+	return may;
+}
+
 /*
  * What lasts from one refresh to the next grows with all that was ever seen, most of which is gone. Names of what is
  * gone cannot be taken out, as others go by their numbers; so all go, and what is there is named anew. Symbols take
- * longer than the rest, and stay until there are too many files.
+ * longer than the rest, and stay until there are too many files; but those that the cache holds by now need no memory
+ * when they are read from there.
  */
 static void renew_names(struct live *l, struct apart *parser)
 {
@@ -365,6 +382,7 @@ static void renew_names(struct live *l, struct apart *parser)
 		again = dsos_maps_grew(l->kept.dsos);
 		l->kept_ms = now;
 	}
+	again = again || (l->kept.dsos && may_read_back(l, now));
 	if (again) {
 		session_kept_free(&l->kept);
 		if (parser)

@@ -381,7 +381,7 @@ static int open_temporary(struct cache *c, char name[CACHE_NAME])
 	return fd;
 }
 
-void cache_keep(struct cache *c, enum cache_kind kind, const struct bytes *key, const struct bytes *body)
+bool cache_keep(struct cache *c, enum cache_kind kind, const struct bytes *key, const struct bytes *body)
 {
 	char name[CACHE_NAME], temporary[CACHE_NAME];
 	struct bytes head = { 0 };
@@ -389,21 +389,23 @@ void cache_keep(struct cache *c, enum cache_kind kind, const struct bytes *key, 
 	int fd;
 
 	if (!c || key->len > LARGEST_KEY || body->len > CACHE_LARGEST)
-		return;
+		return false;
 	name_of(kind, key, name);
 	fd = open_temporary(c, temporary);
 	if (fd < 0)
-		return;
+		return false;
 	put_head(&head, key, body->len);
 	fine = write_all(fd, &head) && write_all(fd, body);
 	fine = !close(fd) && fine;
 	bytes_free(&head);
-	if (!fine || renameat(c->dir, temporary, c->dir, name))
+	fine = fine && !renameat(c->dir, temporary, c->dir, name);
+	if (!fine)
 		unlinkat(c->dir, temporary, 0);
 	if (atomic_fetch_add(&c->grown, body->len) + body->len > c->limits.bytes / 2) {
 		atomic_store(&c->grown, 0);
 		make_room(c);
 	}
+	return fine;
 }
 
 void cache_drop_unfinished(struct cache *c, pid_t pid)

@@ -53,8 +53,8 @@ bool cache_has(const struct cache *c, enum cache_kind kind, const struct bytes *
 bool cache_has_any(const struct cache *c, enum cache_kind kind);
 /* 0 or ERR_*. The bytes are as they were on the disk: whoever reads them checks them. */
 int cache_find(struct cache *c, enum cache_kind kind, const struct bytes *key, struct cache_entry *out);
-/* Adds it, or puts it in the place of another. What cannot be written is not kept. */
-void cache_keep(struct cache *c, enum cache_kind kind, const struct bytes *key, const struct bytes *body);
+/* Adds it, or puts it in the place of another. False: it could not be written, and is not kept. */
+bool cache_keep(struct cache *c, enum cache_kind kind, const struct bytes *key, const struct bytes *body);
 /* Removes what a process began to write that was killed since. */
 void cache_drop_unfinished(struct cache *c, pid_t pid);
 

@@ -208,6 +208,9 @@ void dsos_load_ahead(struct dsos *d, u32 dso);
 void dsos_keep_later(struct dsos *d);
 void dsos_keep_begin(struct dsos *d);
 void dsos_keep_end(struct dsos *d);
+/* Bytes of memory of the tables that were made here, and are in the cache by now. DSOs that are made anew find them
+ * there, and need next to no memory for them. */
+u64 dsos_in_cache_too(const struct dsos *d);
 /* Puts into the cache what else was found out, as dsos_free does, when the process ends and memory is not freed. */
 void dsos_keep_found(struct dsos *d);
 

@@ -161,11 +161,16 @@ struct table_to_keep {
 	const struct symtab *t;
 };
 
-static void keep(const struct dsos *d, const struct dso_entry *e, const struct symtab *t, struct bytes *body)
+static void keep(struct dsos *d, const struct dso_entry *e, const struct symtab *t, struct bytes *body)
 {
 	body->len = 0;
-	if (symtab_encode(t, &e->marks, body))
-		cache_keep(d->cache, e->kind, &e->key, body);
+	if (symtab_encode(t, &e->marks, body) && cache_keep(d->cache, e->kind, &e->key, body))
+		atomic_fetch_add(&d->in_cache_too, symtab_bytes(t));
+}
+
+u64 dsos_in_cache_too(const struct dsos *d)
+{
+	return atomic_load(&d->in_cache_too);
 }
 
 void dso_cache_keep(struct dsos *d, const struct dso_entry *e, const struct symtab *t, bool later)

@@ -77,10 +77,11 @@ struct dsos {
 	struct apart *names_apart; /* who makes names readable while that one opens files; NULL: it does that, too */
 	bool apart_asked;
 	bool functions_only;
-	bool apart_waits;	 /* dsos_start_parser_for starts it, and no file that is seen */
-	bool opens_ahead;	 /* who parses opens a file as soon as it is seen */
-	atomic_uint names_asked; /* dsos_names_asked */
-	_Atomic u64 entered;	 /* bytes that dsos_entered has looked through, or was to */
+	bool apart_waits;	  /* dsos_start_parser_for starts it, and no file that is seen */
+	bool opens_ahead;	  /* who parses opens a file as soon as it is seen */
+	atomic_uint names_asked;  /* dsos_names_asked */
+	_Atomic u64 entered;	  /* bytes that dsos_entered has looked through, or was to */
+	_Atomic u64 in_cache_too; /* bytes of tables that were made in memory, and are in the cache by now */
 	const struct notify *notify;
 	struct cache *cache;		     /* or NULL */
 	bool keeps_later;		     /* dsos_keep_later */

@@ -254,6 +254,11 @@ struct symtab *symtab_finish(struct symtab_build *b)
 	return t;
 }
 
+u64 symtab_bytes(const struct symtab *t)
+{
+	return t->stored ? 0 : t->n * sizeof(*t->syms) + t->nr_segs * sizeof(*t->segs) + t->names_size;
+}
+
 bool symtab_encode(const struct symtab *t, const struct stored_marks *marks, struct bytes *out)
 {
 	const struct table_parts parts = { .syms = t->syms,

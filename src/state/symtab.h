@@ -54,6 +54,8 @@ struct symtab *symtab_over(struct stored *stored, struct name_maker *readable);
 void symtab_keep_names(const struct symtab *t);
 
 u32 symtab_count(const struct symtab *t);
+/* The memory of its symbols and their names, which a table over an entry of the cache does not need. */
+u64 symtab_bytes(const struct symtab *t);
 /* ID_NONE when no symbol holds it; STORED_DAMAGED when it is over an entry that is damaged there. */
 u32 symtab_find(const struct symtab *t, u64 addr);
 /* The same for whoever wants no name: it is not made readable together with those of others. */

@@ -15,6 +15,7 @@
 
 #include "codec/perfdata.h"
 #include "codec/record.h"
+#include "own_dir.h"
 #include "recipe/recipe.h"
 
 #define ROUNDS 60u
@@ -355,10 +356,89 @@ static void forgets_what_is_gone(void **state)
 	bytes_free(&stream);
 }
 
+/* The files that this process runs, and where: each has a sample. */
+static void put_own_files(struct bytes *text)
+{
+	char line[4096], path[4096];
+	FILE *maps = fopen("/proc/self/maps", "r");
+
+	assert_non_null(maps);
+	while (fgets(line, sizeof(line), maps)) {
+		unsigned long long start, end, offset;
+
+		if (sscanf(line, "%llx-%llx r-xp %llx %*s %*s %4095s", &start, &end, &offset, path) != 4 ||
+		    path[0] != '/')
+			continue;
+		bytes_printf(text,
+			     "mmap2 pid=4200000 time=2 start=0x%llx len=0x%llx pgoff=0x%llx prot=r|x flags=2 \"%s\"\n",
+			     start, end - start, offset, path);
+		bytes_printf(text,
+			     "sample pid=4200000 time=3 misc=user ip=0x%llx period=1000 chain=user,0x%llx,0x%llx\n",
+			     start + 0x100, start + 0x100, start + 0x200);
+	}
+	fclose(maps);
+}
+
+static struct bytes make_own_files(void)
+{
+	struct bytes text = { 0 }, out = { 0 };
+	struct recipe r = { 0 };
+
+	bytes_str(&text, "mode=pipe\nevent \"cpu-clock\" period=1000 sample=IP|TID|TIME|PERIOD|CALLCHAIN|IDENTIFIER "
+			 "ids=7 flags=mmap2|comm|comm_exec|task\ncomm pid=4200000 time=1 exec \"live\"\n"
+			 "finished_round\n");
+	put_own_files(&text);
+	bytes_str(&text, "finished_round\ncomm pid=4200000 time=9 \"live\"\nfinished_round\n");
+	assert_int_equal(recipe_parse(&r, "live", (const char *)text.p, text.len, NULL), 0);
+	assert_int_equal(recipe_write(&r, &out), 0);
+	recipe_free(&r);
+	bytes_free(&text);
+	return out;
+}
+
+/* Symbol tables that were made are in the cache, and are read from there when the next rounds come. */
+static void reads_symbols_back_from_the_cache(void **state)
+{
+	char dir[OWN_DIR_PATH];
+	struct bytes stream = make_own_files(), first = { 0 }, then = { 0 };
+	struct live *a, *b;
+	struct pipeline_opts o;
+	struct live_view view;
+	size_t at = 0;
+
+	(void)state;
+	own_dir_make(dir);
+	setenv("XDG_CACHE_HOME", dir, 1);
+	init(&o);
+	o.session.symbols.offline = false;
+	o.session.symbols.cache = true;
+	a = live_new(&kept_long, NULL);
+	b = live_new(&kept_long, NULL);
+	while (first.len == 0 && put_round(&stream, &at, a, b)) {
+		assert_int_equal(live_refresh(a, &o, true, &view), 0);
+		if (view.profile && view.profile->events.n && view.profile->events.v[0].rows.n)
+			put_rows(&view, &first);
+	}
+	assert_true(dsos_in_cache_too(view.session->dsos) > 1 << 18);
+	assert_true(put_round(&stream, &at, a, b));
+	assert_int_equal(live_refresh(a, &o, true, &view), 0);
+	assert_int_equal(dsos_in_cache_too(view.session->dsos), 0);
+	put_rows(&view, &then);
+	assert_same(&then, &first);
+	live_free(a);
+	live_free(b);
+	unsetenv("XDG_CACHE_HOME");
+	own_dir_remove(dir);
+	bytes_free(&stream);
+	bytes_free(&first);
+	bytes_free(&then);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(forgets_what_is_gone),
+		cmocka_unit_test(reads_symbols_back_from_the_cache),
 		cmocka_unit_test(equals_what_is_collected_at_once),
 		cmocka_unit_test(equals_it_while_keys_change_what_is_asked_for),
 	};
