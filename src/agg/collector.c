@@ -6,7 +6,6 @@
 
 #include "agg/keys.h"
 #include "agg/trace_keys.h"
-#include "attrib/spe.h"
 #include "base/hash.h"
 
 #define LEAST_STACKS (1u << 8) /* slots for callers, and for stacks */
@@ -34,13 +33,15 @@ struct path {
 	u32 frames[MAX_STACK + 1], nodes[MAX_STACK + 1];
 };
 
+#define TOGETHER ID_NONE
+
 /* A hit on its way to its node. */
 struct pending {
 	struct hit h; /* without what is valid only while it is handed on */
 	struct thread_view t;
-	u64 g[MAX_KEYS + 1]; /* the group's words */
+	u64 g[MAX_KEYS + 2]; /* the group's words */
 	u64 times, last;     /* equal hits, and when the last one was */
-	u32 tree;
+	u32 tree;	     /* of an event, or TOGETHER */
 	bool at_leaf;
 	u32 measured; /* bits: measures that hold something of it */
 	u64 group_hash, callers_hash;
@@ -133,6 +134,16 @@ void collector_free(struct collector *c)
 	free(c);
 }
 
+static struct tree_builder *tree_of(struct collector *c, u32 tree)
+{
+	return tree == TOGETHER ? &c->result.together : &c->result.trees[tree];
+}
+
+static u32 nr_words(const struct collector *c, u32 tree)
+{
+	return c->opts.keys->group_words + (tree == TOGETHER);
+}
+
 static void group_of(struct collector *c, const struct hit *h, const struct thread_view *t, u64 *words)
 {
 	words[0] = c->named ? key_comm(h, t) : 0;
@@ -184,7 +195,7 @@ static u64 group_hash(const struct collector *c, const struct pending *p)
 {
 	u64 h = hash_u64(0);
 
-	for (u32 i = 0; i < c->opts.keys->group_words; i++)
+	for (u32 i = 0; i < nr_words(c, p->tree); i++)
 		h = hash_mix(h, p->g[i]);
 	return h;
 }
@@ -214,7 +225,7 @@ static u32 walk_down(struct collector *c, const struct pending *p, u32 group, co
 		for (; i < MIN(n, path->n) && path->frames[i] == frames[n - 1 - i]; i++)
 			node = path->nodes[i];
 	for (; i < n; i++) {
-		node = tree_kid(&c->result.trees[p->tree], node, frames[n - 1 - i]);
+		node = tree_kid(tree_of(c, p->tree), node, frames[n - 1 - i]);
 		path->frames[i] = frames[n - 1 - i];
 		path->nodes[i] = node;
 	}
@@ -229,7 +240,7 @@ static void climb_begin(struct collector *c, const struct pending *p, struct sta
 {
 	u64 hash;
 
-	s->group = tree_group(&c->result.trees[p->tree], p->g, c->opts.keys->group_words);
+	s->group = tree_group(tree_of(c, p->tree), p->g, nr_words(c, p->tree));
 	hash = hash_mix((u64)p->tree << 32 | s->group, s->n);
 	for (u32 i = 0; i < s->n; i++)
 		hash = hash_mix(hash, s->frames[i]);
@@ -286,14 +297,25 @@ static void find_parent(struct collector *c, struct pending *p, const struct sta
 		c->callers[p->callers_hash & c->caller_mask] = (struct caller_slot){ p->callers_hash, p->parent };
 }
 
-static void count(struct collected *r, const struct pending *p)
+static void count_for(struct collected *r, const struct pending *p, u32 event)
 {
 	const struct sample_core *s = &p->h.s;
 
-	r->samples[p->tree] += p->times;
-	r->weights[p->tree] += s->period * p->times;
-	r->exact[p->tree] += p->h.exact * p->times;
-	r->squares[p->tree] += (double)s->period * (double)s->period * (double)p->times;
+	r->samples[event] += p->times;
+	r->weights[event] += s->period * p->times;
+	r->exact[event] += p->h.exact * p->times;
+	r->squares[event] += (double)s->period * (double)s->period * (double)p->times;
+}
+
+static void count(struct collector *c, const struct pending *p)
+{
+	const struct sample_core *s = &p->h.s;
+	struct collected *r = &c->result;
+
+	if (p->tree != TOGETHER)
+		count_for(r, p, p->tree);
+	for (u64 left = p->tree == TOGETHER ? p->h.together : 0; left; left &= left - 1)
+		count_for(r, p, c->opts.together->made[__builtin_ctzll(left)].event);
 	r->tally.first_time = MIN(r->tally.first_time, s->time);
 	r->tally.last_time = MAX(r->tally.last_time, p->last);
 }
@@ -354,16 +376,15 @@ static void finish_batch(struct collector *c)
 		struct pending *p = &c->batch[i];
 
 		find_parent(c, p, &c->found[i]);
-		tree_prefetch(&c->result.trees[p->tree], p->parent, p->frame);
+		tree_prefetch(tree_of(c, p->tree), p->parent, p->frame);
 	}
 	for (u32 i = 0; i < c->nr_batch; i++) {
 		struct pending *p = &c->batch[i];
-		u32 node = tree_add(&c->result.trees[p->tree], p->parent, p->frame, p->h.s.period * p->times,
-				    (u32)p->times);
+		u32 node = tree_add(tree_of(c, p->tree), p->parent, p->frame, p->h.s.period * p->times, (u32)p->times);
 
 		if (p->measured)
 			measure(c, i, node);
-		count(&c->result, p);
+		count(c, p);
 	}
 	c->nr_batch = 0;
 }
@@ -392,7 +413,10 @@ static bool is_kept(struct collector *c, u32 tree, const struct hit *h, const st
 	if (sample_filter_thread(f, h->s.pid, h->s.tid, t, c->strings) && sample_filter_activity(f, h->activity))
 		return true;
 	c->result.tally.filtered += samples;
-	c->result.hidden[tree] += h->s.period * spe_times(h);
+	if (tree != TOGETHER)
+		c->result.hidden[tree] += h->s.period * spe_times(h);
+	for (u64 left = h->together; left; left &= left - 1)
+		c->result.hidden[c->opts.together->made[__builtin_ctzll(left)].event] += h->s.period * spe_times(h);
 	return false;
 }
 
@@ -415,6 +439,7 @@ static void take_group(struct collector *c, const struct hit *h, const struct th
 		memcpy(p->g, p[-1].g, c->opts.keys->group_words * sizeof(*p->g));
 	else
 		group_of(c, h, t, p->g);
+	p->g[c->opts.keys->group_words] = h->together;
 	p->t = *t;
 	if (h->branch)
 		p->h.cpumode = place_mode(t, h->s.ip);
@@ -424,11 +449,12 @@ static void take_group(struct collector *c, const struct hit *h, const struct th
 void collector_add(struct collector *c, const struct hit *h)
 {
 	const struct thread_view *t = resolver_thread(c->resolver, h->s.pid, h->s.tid, h->clock);
-	u32 tree = c->one_table ? 0 : h->event;
+	u32 tree = c->one_table ? 0 : h->together ? TOGETHER : h->event;
 	struct pending *p = &c->batch[c->nr_batch];
 
 	if (!is_kept(c, tree, h, t))
 		return;
+	p->tree = tree;
 	take_group(c, h, t, p);
 	if (c->opts.costs) /* as perf: no sample weighs nothing */
 		p->h.s.period = MAX(h->full->weight, 1);
@@ -440,7 +466,6 @@ void collector_add(struct collector *c, const struct hit *h)
 	p->h.past = NULL;
 	p->h.operation = NULL;
 	p->h.window = NULL;
-	p->tree = tree;
 	p->at_leaf = c->opts.chains && starts_at_leaf(h);
 	p->callers_hash = callers_hash(c, p);
 	__builtin_prefetch(&c->callers[p->callers_hash & c->caller_mask]);
@@ -488,6 +513,7 @@ void collected_free(struct collected *c, u32 nr_trees)
 {
 	for (u32 i = 0; i < nr_trees; i++)
 		tree_builder_free(&c->trees[i]);
+	tree_builder_free(&c->together);
 	for (u32 i = 0; i < nr_trees; i++)
 		measured_free(&c->measured[i]);
 	free(c->trees);
@@ -528,6 +554,8 @@ void collected_merge(struct collected *to, struct collected *from, u32 nr_trees,
 		} else if (from->trees[i].links.n)
 			tree_merge(&to->trees[i], &from->trees[i], rename);
 	}
+	if (from->together.links.n)
+		tree_merge(&to->together, &from->together, rename);
 	add_sums(to, from, nr_trees);
 }
 

@@ -16,6 +16,7 @@
 #include "agg/profile.h"
 #include "attrib/filter.h"
 #include "attrib/resolver.h"
+#include "attrib/spe.h"
 
 struct collector_opts {
 	const struct profile
@@ -33,7 +34,10 @@ struct collector_opts {
 	u64 first_time;
 	const struct sample_filter *filter;	/* or NULL */
 	const struct deferred_chains *deferred; /* or NULL */
-	struct measuring measuring;		/* with this collector's own parts in `of` */
+	/* Hits of operations stand for all events that an operation is a sample of (hit.together), which are this
+	 * one's. Not with chains, measures or the key of events. NULL: they do not. */
+	const struct spe *together;
+	struct measuring measuring; /* with this collector's own parts in `of` */
 };
 
 struct collector;
@@ -50,6 +54,7 @@ void collector_add(struct collector *c, const struct hit *h);
 /* What was added so far. tally holds samples, filtered and times only. */
 struct collected {
 	struct tree_builder *trees; /* one per event, of the evlist (with SORT_EVENT all samples go into the first) */
+	struct tree_builder together; /* of hits of several events: the last word of a group has these events' bits */
 	u64 *weights, *samples;
 	u64 *exact;	 /* number of samples whose address is exact */
 	double *squares; /* sums of squared weights, for the number of samples of equal weight with the same variance
@@ -59,7 +64,8 @@ struct collected {
 	struct tally tally;
 };
 struct collected *collector_result(struct collector *c);
-/* Moves that to *out, its trees settled; what is added later begins from nothing. Not with measures. */
+/* Moves that to *out, its trees settled; what is added later begins from nothing. Not with measures, nor with
+ * hits of several events. */
 void collector_take(struct collector *c, struct collected *out);
 
 /* Moves everything from `from` into `to`; both have nr_trees trees. rename: as in tree_merge. */

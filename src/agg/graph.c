@@ -264,15 +264,15 @@ static void clear_through(struct grow *g, const u32 *list, u32 n)
 const struct graph_node *profile_row_graph(const struct profile *p, const struct profile_event *e, const struct row *r,
 					   const struct graph_opts *o, struct graph_room *room)
 {
-	u32 row = (u32)(r - e->rows.v), n = e->row_first[row + 1] - e->row_first[row];
-	const u32 *list = e->row_nodes + e->row_first[row];
+	u32 row = (u32)(r - e->rows.v), n = p->has_chains ? e->row_first[row + 1] - e->row_first[row] : 0;
+	const u32 *list = n ? e->row_nodes + e->row_first[row] : NULL;
 	struct grow g = { .p = p, .e = e, .o = o, .arena = &room->arena, .row = row };
 	struct graph_node *root;
 	struct items items = { 0 };
 	bool groups;
 	u64 total = o->samples ? r->total_samples : r->total, self = o->samples ? r->samples : r->self;
 
-	if (!p->has_chains || !n || MAX(total, self) < o->min_weight)
+	if (!n || MAX(total, self) < o->min_weight)
 		return NULL;
 	groups = !e->tree.nodes.v[list[0]].parent;
 	if (!room->through)

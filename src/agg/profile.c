@@ -139,6 +139,9 @@ void profile_free(struct profile *p)
 	for (size_t i = 0; i < p->events.n; i++)
 		profile_event_free(p, &p->events.v[i]);
 	vec_free(&p->events);
+	if (p->together)
+		profile_event_free(p, p->together);
+	free(p->together);
 	vec_free(&p->places);
 	stack_cuts_free(&p->cuts);
 	trace_texts_free(p->texts);

@@ -106,6 +106,7 @@ struct profile_event {
 			   its own */
 	u64 unfiltered; /* weight including what filters on comm, pid and tid left out; 0: the same as weight */
 	u64 row_weight; /* sum of the rows' self: less than weight if a row_filter left out some rows */
+	bool shares;	/* it has no tree: its rows come from profile.together */
 	struct tree tree;
 	VEC(struct row)
 	rows; /* sorted: by row_order; else by total (or self), largest first, or by time where that is the first key;
@@ -139,6 +140,7 @@ struct profile {
 	const struct evlist *evlist;
 	const struct timelines *timelines; /* the recording's activities; NULL: it has none */
 	VEC(struct profile_event) events;  /* those with samples, in the file's order */
+	struct profile_event *together;	   /* what events share (agg/together.h), or NULL */
 	const struct measure *measures;	   /* the table of measures; NULL: nothing was measured */
 	struct tally tally;
 	struct stack_cuts cuts; /* files are string ids of their paths, or ids of DSOs with CUT_IN_DSO */

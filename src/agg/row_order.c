@@ -281,6 +281,31 @@ static void sort_places(struct order *o, struct place_in_order *order, u32 n, u3
 		rows[i] = order[i].row;
 }
 
+/* Is the order one of weights, and of keys where weights are equal? */
+static bool by_weight(const struct profile *p)
+{
+	return !p->nr_row_order && p->sort_order[0] != SORT_TIME && !p->children;
+}
+
+void row_order_shared(struct profile *p, struct profile_event *e)
+{
+	u32 n = (u32)e->rows.n, *rows;
+	u64 *heavy;
+
+	if (!by_weight(p)) {
+		row_order(p, e, 1);
+		return;
+	}
+	rows = mem_realloc(NULL, n + 1u, sizeof(*rows));
+	heavy = mem_realloc(NULL, n + 1u, sizeof(*heavy));
+	for (u32 i = 0; i < n; i++)
+		heavy[i] = UINT64_MAX - e->rows.v[i].self;
+	sort_by_words(rows, heavy, n, sizeof(*heavy), 1);
+	free(heavy);
+	permute(e->rows.v, rows, n);
+	free(rows);
+}
+
 void row_order(struct profile *p, struct profile_event *e, u32 workers)
 {
 	u32 n = (u32)e->rows.n, *rows = mem_realloc(NULL, n + 1u, sizeof(*rows));
@@ -289,7 +314,7 @@ void row_order(struct profile *p, struct profile_event *e, u32 workers)
 	struct order o = { p, e->rows.v, workers, 0 };
 
 	for (u32 i = 0; i < n; i++)
-		order[i] = place_of(p, &e->rows.v[i], i);
+		order[i] = e == p->together ? (struct place_in_order){ .row = i } : place_of(p, &e->rows.v[i], i);
 	sort_places(&o, order, n, rows);
 	free(order);
 	for (u32 i = 0; i < n; i++)

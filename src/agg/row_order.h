@@ -12,5 +12,7 @@
 /* Sorts e->rows, with as many threads as workers says, and brings what e says of where rows are (row_of) up to date.
  */
 void row_order(struct profile *p, struct profile_event *e, u32 workers);
+/* The same for rows that are in the order of their keys, as those of profile.together are; needs e alone. */
+void row_order_shared(struct profile *p, struct profile_event *e);
 
 #endif

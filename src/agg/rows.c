@@ -260,11 +260,12 @@ static void list_nodes(struct profile_event *e)
 }
 
 /* Does each group and frame have a row of its own? Frames that keep their address share a symbol, names of threads are
- * in groups whether they are a key or not. */
-static bool rows_are_distinct(const struct profile *p)
+ * in groups whether they are a key or not. Groups that several events share say which events these are, too. */
+static bool rows_are_distinct(const struct profile *p, const struct profile_event *e)
 {
-	return p->sort_keys >> SORT_SYMBOL & 1 && !(p->sort_keys & KEYS_LINES) && !p->has_addresses &&
-	       !profile_joins_values(p) && (p->sort_keys >> SORT_COMM & 1 || !(p->sort_keys & KEYS_NAMED));
+	return e != p->together && p->sort_keys >> SORT_SYMBOL & 1 && !(p->sort_keys & KEYS_LINES) &&
+	       !p->has_addresses && !profile_joins_values(p) &&
+	       (p->sort_keys >> SORT_COMM & 1 || !(p->sort_keys & KEYS_NAMED));
 }
 
 static void walk_free(struct walk *w)
@@ -310,7 +311,7 @@ void profile_make_rows(struct profile *p, struct profile_event *e, const struct 
 
 	e->row_of = mem_alloc(sizeof(u32) * (e->tree.nodes.n + 1));
 	memset(e->row_of, 0xff, sizeof(u32) * (e->tree.nodes.n + 1));
-	w.distinct = rows_are_distinct(p);
+	w.distinct = rows_are_distinct(p, e);
 	use_frame_keys(&w);
 	w.by_frame = w.of_frames || (filter && place_filter_used(&filter->places));
 	w.last = mem_zalloc(sizeof(*w.last) * ((size_t)frames_count(p->frames) + 1));
@@ -324,6 +325,8 @@ void profile_make_rows(struct profile *p, struct profile_event *e, const struct 
 	walk_free(&w);
 	drop_empty_rows(e, p->children);
 	row_order(p, e, workers);
+	if (e == p->together)
+		return;
 	list_nodes(e);
 	sum_rows(e);
 }

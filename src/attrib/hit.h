@@ -35,6 +35,9 @@ struct hit {
 	u32 activity;	      /* for what its thread worked: a number of the session's timelines (state/timelines.h) */
 	bool exact;	      /* s.ip is the address of the exact instruction: PERF_RECORD_MISC_EXACT_IP */
 	struct sample_core s; /* period: the hit's weight */
+	/* Bits: of spe.made, the events of which its operation is a sample, if the feed hands each operation on once
+	 * (feed.together); e and event are the first of them. Else 0. */
+	u64 together;
 	/* Valid only during the call that hands the hit on: */
 	const struct sample *full;	   /* NULL unless the consumer asked for it, or the counters had to be read */
 	const struct window *window;	   /* the window that the hit ends, or NULL */

@@ -52,6 +52,7 @@ struct spe {
 	u32 nr_made;
 	struct spe_made made[SPE_NR_EVENTS + SPE_COUNTED_MAX]; /* the events that are, in order */
 };
+_Static_assert(SPE_NR_EVENTS + SPE_COUNTED_MAX <= 64, "a word has a bit for each (hit.together)");
 /* Adds events to a sealed list, whose records they do not change. */
 void spe_add_events(struct spe *s, u32 events, const struct aux *aux, struct evlist *l);
 

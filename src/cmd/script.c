@@ -206,8 +206,9 @@ static int show(const struct config *c, struct session *session, const struct no
 	if (!err)
 		err = script_run(&s, session->src, refs, n, workers, STDOUT_FILENO, session->opts.stop, &result);
 	status = finish(err, &result, to);
-	if (!err && n && !result.printed)
-		(void)select_note_nothing_left(&c->select, n, to);
+	/* Not of refs: these are also side-band, and operations that are samples of nothing. */
+	if (!err && result.samples && !result.printed)
+		(void)select_note_nothing_left(&c->select, result.samples, to);
 	if (c->verbose)
 		dsos_note_missing(session->dsos, to);
 	free(refs);

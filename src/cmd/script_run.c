@@ -31,6 +31,7 @@ struct crew_member {
 	struct feed_parts parts; /* of one run */
 	struct bytes *text;	 /* what is being formatted */
 	struct feed ahead;	 /* what is only looked through */
+	u64 samples;
 };
 
 struct crew {
@@ -82,8 +83,9 @@ static void prepare(struct crew *c, u32 unit, u64 from, u64 to, struct feed_part
 
 static void take_hit(void *ctx, const struct hit *h)
 {
-	const struct crew_member *m = ctx;
+	struct crew_member *m = ctx;
 
+	m->samples += hit_samples(h);
 	script_hit(m->worker, h, m->text);
 }
 
@@ -219,6 +221,7 @@ int script_run(const struct script *s, const struct source *src, const struct sa
 	pool_run_in_order(workers, c.units, nr_slots, do_run, write_slot, &c);
 	*result = (struct script_result){ .sys_errno = c.sys_errno, .printed = c.printed };
 	for (u32 i = 0; i < workers; i++) {
+		result->samples += c.workers[i].samples + c.workers[i].feed.unmoved;
 		result->skipped += c.workers[i].feed.undecodable;
 		script_worker_free(c.workers[i].worker);
 		lbr_free(c.workers[i].feed.lbr);

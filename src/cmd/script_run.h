@@ -7,7 +7,8 @@
 #include "view/script/script.h"
 
 struct script_result {
-	u64 skipped;   /* samples that could not be shown */
+	u64 samples;   /* that there were, be they shown or not */
+	u64 skipped;   /* those that could not be decoded, beside these */
 	bool printed;  /* anything */
 	int sys_errno; /* of a write that failed; EPIPE among them */
 };

@@ -94,6 +94,7 @@ static int start_hit(struct feed *f, const struct source_record *at, struct hit 
 	h->branch = NULL;
 	h->past = NULL;
 	h->operation = NULL;
+	h->together = 0;
 	h->stitched = 0;
 	h->exact_words = 0;
 	h->activity = f->timelines ? timelines_at(f->timelines, h->s.pid, h->s.tid, h->clock) : TIMELINE_UNKNOWN;

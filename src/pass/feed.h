@@ -39,7 +39,7 @@ struct aux_counts {
 	u64 bad_bytes, unknown_packets;
 };
 
-/* One per worker. The caller sets the first nine fields and zeroes the rest. */
+/* One per worker. The caller sets the first ten fields and zeroes the rest. */
 struct feed {
 	const struct source *src;
 	bool full;     /* each hit has all fields of its sample */
@@ -53,6 +53,7 @@ struct feed {
 	const struct timelines *timelines; /* hits have their thread's activity. NULL: none has */
 	struct lbr *lbr;	 /* call stacks of branch records become the hit's chain. NULL: they do not */
 	struct unwinder *unwind; /* copies of stacks become the hit's chain. NULL: they do not */
+	bool together;		 /* with spe: an operation is one hit, however many events it is a sample of */
 	u64 undecodable;	 /* number of samples that could not be decoded, or have no known event */
 	u64 unmoved;		 /* number of those that give no hit, as none of the counters that they read moved */
 	struct aux_counts aux;

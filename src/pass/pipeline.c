@@ -23,6 +23,7 @@
 #include "agg/inline.h"
 #include "agg/keys.h"
 #include "agg/lines.h"
+#include "agg/together.h"
 #include "agg/trace_keys.h"
 #include "base/pool.h"
 #include "codec/regs.h"
@@ -166,12 +167,18 @@ static void take_results(struct profile *p, const struct measuring *setups, stru
 		e.helper = p->evlist->events.v[i].counted;
 		if (!r->samples[i])
 			continue;
+		e.shares = r->together.links.n && !r->trees[i].links.n;
 		tree_finish(&r->trees[i], &e.tree);
 		for (u32 m = 0; m < NR_MEASURES; m++)
 			if (r->measured[i].sums[m])
 				e.measured[m] = measures[m].of_event(setups->of[m], i, r->measured[i].sums[m]);
 		name_groups(p, &e.tree);
 		vec_push(&p->events, e);
+	}
+	if (r->together.links.n) {
+		p->together = mem_zalloc(sizeof(*p->together));
+		tree_finish(&r->together, &p->together->tree);
+		name_groups(p, &p->together->tree);
 	}
 	p->tally.samples += r->tally.samples;
 	p->tally.filtered = r->tally.filtered;
@@ -292,6 +299,7 @@ static void start_worker(struct pass_worker *w, bool first, struct session *s, c
 				 .reads = group_read_used(l),
 				 .timelines = session_timelines(s),
 				 .spe = opts->keys->branches ? NULL : session_spe(s),
+				 .together = opts->together,
 				 .windows = windows->on ? &w->windows.windows : NULL };
 	o.measuring.of[MEASURE_WINDOWS] = w->windows.hits;
 	if (first)
@@ -381,6 +389,14 @@ static void load_what_was_met(const struct session *s, const struct pipeline_opt
 	}
 }
 
+/* Are operations counted once for all events that they are samples of? These have no trees then. Names of threads
+ * (KEYS_NAMED) are those of the heaviest group of an event. */
+static bool counts_together(const struct session *s, const struct pipeline_opts *o, const struct collector_opts *c)
+{
+	return session_spe(s) && s->spe.nr_made > 1 && !c->chains && !c->measuring.used && !o->no_rows &&
+	       !(c->keys->sort_keys & (KEYS_NAMED | 1ull << SORT_EVENT)) && !c->keys->branches;
+}
+
 static int collect(struct session *s, const struct sample_filter *filter, struct window_pass *windows,
 		   const struct pipeline_opts *o, struct portion *portions, u32 nr_portions, struct profile *p)
 {
@@ -403,7 +419,7 @@ static int collect(struct session *s, const struct sample_filter *filter, struct
 	struct callers *callers;
 
 	pass.nr_workers = MAX(1u, MIN(s->opts.workers, (u32)s->data.blocks.n));
-
+	copts.together = !portions && counts_together(s, o, &copts) ? &s->spe : NULL;
 	copts.every_address = p->has_addresses =
 		window_pass_by_address(windows) || o->addresses || p->graph_key != GRAPH_KEY_FUNCTION;
 	copts.functions = windows->on && windows->setup.unit == UNIT_FUNCTION && !copts.every_address;
@@ -470,9 +486,13 @@ static void finish_one(void *ctx, u32 thread, u32 unit)
 
 static void make_rows(struct session *s, const struct pipeline_opts *o, struct profile *p)
 {
+	if (p->together)
+		profile_rows_together(p, &s->spe, &o->rows, s->opts.workers);
 	for (size_t i = 0; i < p->events.n; i++) {
 		struct finishing f = { s, o, p, &p->events.v[i] };
 
+		if (f.e->shares)
+			continue;
 		if (restack_used(&o->restack)) { /* counts are those of the tree as it was recorded */
 			profile_count_stacks(p, f.e);
 			make_rows_of(&f);

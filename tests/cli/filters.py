@@ -126,8 +126,9 @@ def nothing_is_left():
     # An operation of SPE is a sample of several events, with a row for each, and one sample.
     for option in "comms", "symbols":
         numbers = [re.findall("nothing is left of ([0-9]+) ", run(*command.split(), f"--{option}", "nobody")[1])
-                   for command in ("report spe", "export spe --to csv --rows samples")]
-        expect(f"operations --{option}", len(numbers[0]) == 1 and numbers[0] == numbers[1] or numbers, True)
+                   for command in ("report spe", "export spe --to csv --rows samples", "script spe")]
+        expect(f"operations --{option}", len(numbers[0]) == 1 and numbers[0] == numbers[1] == numbers[2] or numbers,
+               True)
     for command in (f"export branches --to {form}" for form in ("bolt", "fdata", "autofdo", "branches")):
         for option in "comms", "pid", "tid", "cpu", "time":
             said = run(*command.split(), f"--{option}", NOTHING[option], status=1)[1]

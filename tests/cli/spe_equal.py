@@ -93,6 +93,27 @@ def same(path, turn):
                 check(f"{path}: something is shown by {w}", len(single.stdout) > 200)
 
 
+MODES = ("overhead_sys", "overhead_us", "overhead_guest_sys", "overhead_guest_us")
+
+
+def apart(path):
+    """An operation is counted once for all events that it is a sample of, unless something is measured: then each
+    event has a tree of its own. Both give the same rows in the same order."""
+    for keys in KEYS[:2] + KEYS[4:-1] + ["comm", "mem,type"]:
+        for more in ([], ["--mem-mode"], ["--comm", "first"], ["--symbol-filter", "a"], ["-F", "+period,symbol"]):
+            shown = []
+            for measured in ([], ["--show-cpu-utilization"]):
+                p = run(RETICLE, "report", "-i", path, "--json", "--itrace=fmtbaMi1i", "--sort", keys, *more,
+                        *measured)
+                check(f"{path}: {keys} {more} {measured}: {p.stderr}", p.returncode == 0)
+                report = json.loads(p.stdout)
+                for row in (row for e in report["events"] for row in e["rows"]):
+                    for name in MODES:
+                        row.pop(name, None)
+                shown.append(report)
+            check(f"{path}: rows of events together and apart by {keys} {more}", shown[0] == shown[1])
+
+
 def sums(path, ops):
     total = json.loads(run(RETICLE, "spe", "-i", path, "--json", "-s", "symbol_iaddr").stdout)["events"][0]["total"]
     check(f"{path}: {total['operations']} of {len(ops)} operations", total["operations"] == len(ops))
@@ -116,5 +137,6 @@ RECORDINGS = [("few.data", [N1, N1], 20, COUNT, {}),
 for number, (name, midrs, kinds, count, more) in enumerate(RECORDINGS):
     made = recording(name, midrs, kinds, count, **more)
     same(name, number)
+    apart(name)
     sums(name, made)
 sys.exit(check.failed)
