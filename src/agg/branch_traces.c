@@ -42,37 +42,39 @@ static void view_thread(struct branch_traces *t, const struct hit *h)
 	t->mapped = mapped_now(t);
 }
 
-#define KNOWN_BITS 14
-#define KNOWN (1u << KNOWN_BITS)
-
-/* Code that ran from where a branch led to until the next one. */
-struct known_passage {
-	u64 next;  /* where that was taken; 0: none was seen */
-	u32 trace; /* ID_NONE: it is not counted */
-};
+#define STEPS_FIRST 1024u
+#define PLACE_BITS 10
+#define NO_NEXT UINT64_MAX /* where nothing can be mapped */
+#define SOME 32u	   /* branches of a sample that are looked up at once */
 
 /*
- * A branch, and with what was mapped where it stood. Programs take the same ones again and again, so what is read each
- * time is small, and lies together. The first branch behind it is mostly one of two: a conditional one that stands
- * there, or what is reached when that is not taken.
+ * A branch, what was mapped where it stood, and where the next one was taken. Programs take the same ones again and
+ * again, so each sample only counts steps, and which traces they belong to is found when a step is new. What is read
+ * and changed each time fills one line of the cache.
  */
-struct known_branch {
-	u64 from, to; /* as recorded */
-	struct known_passage passages[2];
+struct step {
+	u64 from, to, next; /* as recorded; next: NO_NEXT of a sample's newest branch */
+	u64 cycles;	    /* from there on until the next one */
+	u32 count, missed, timed;
 	u32 mapped_1; /* mapped + 1; 0: the slot is empty */
-	/* Of the binary that it is in; and of another one that it leads to. ID_NONE: none. */
-	u32 trace, trace_to;
+	/* Of the binary that the branch is in, of another one that it leads to, and of the code that ran from there
+	 * until the next one. ID_NONE: none. */
+	u32 trace, trace_to, passage;
+	u32 unused;
+};
+_Static_assert(sizeof(struct step) == 64, "as large as a line of the cache");
+
+struct known_place {
+	u64 addr;
+	u32 mapped_1; /* mapped + 1; 0: the slot is empty */
+	struct place place;
 };
 
-struct known_places {
-	struct place from, to;
-};
-
-/* Slots of one number belong together; the place behind the last slot is that of a branch which lost its slot to the
- * one before it in the same sample. */
 struct known_branches {
-	struct known_branch v[KNOWN];
-	struct known_places places[KNOWN + 1];
+	struct step *steps; /* a power of two of slots, at most half full: the first one is mostly right */
+	u32 n, mask, shift;
+	u64 by[4];				     /* random odd numbers, see hash_of */
+	struct known_place places[1u << PLACE_BITS]; /* those that were looked up last, by address */
 };
 
 /* Which of t->v it is; added when new. */
@@ -97,10 +99,10 @@ static u64 address(const struct place *p, u32 dso)
 	return p->dso == dso ? p->addr : TRACE_OUTSIDE;
 }
 
-static u32 branch_trace_in(struct branch_traces *t, const struct known_places *at, u32 dso)
+static u32 branch_trace_in(struct branch_traces *t, const struct place *from, const struct place *to, u32 dso)
 {
 	const struct branch_trace what = {
-		.kind = TRACE_BRANCH, .dso = dso, .from = address(&at->from, dso), .to = address(&at->to, dso)
+		.kind = TRACE_BRANCH, .dso = dso, .from = address(from, dso), .to = address(to, dso)
 	};
 
 	return dso ? trace_of(t, &what) : ID_NONE;
@@ -121,72 +123,132 @@ static u32 find_through(struct branch_traces *t, const struct place *by, const s
 	return in_one(from, to) && from->addr <= to->addr ? trace_of(t, &what) : ID_NONE;
 }
 
-/* Reads the branch into its slot, instead of what is there. It belongs to the binary that it is in, or to both that it
- * connects. */
-static __attribute__((noinline)) void learn(struct branch_traces *t, u32 slot, u64 from, u64 to)
+static struct place place_of(struct branch_traces *t, u64 addr)
 {
-	struct known_branch *k = &t->known->v[slot];
-	struct known_places *at = &t->known->places[slot];
+	struct known_place *k = &t->known->places[addr * 0x9e3779b97f4a7c15u >> (64 - PLACE_BITS)];
 
-	*k = (struct known_branch){ .from = from, .to = to, .mapped_1 = t->mapped + 1, .trace_to = ID_NONE };
-	place_find(t->dsos, &t->thread, place_mode(&t->thread, from), from, &at->from);
-	place_find(t->dsos, &t->thread, place_mode(&t->thread, to), to, &at->to);
-	k->trace = branch_trace_in(t, at, at->from.dso);
-	if (at->to.dso != at->from.dso)
-		k->trace_to = branch_trace_in(t, at, at->to.dso);
-}
-
-/* -> its slot. `newer` is the one of the branch behind it, whose place is moved when it loses its slot. */
-static u32 known_of(struct branch_traces *t, u64 from, u64 to, u32 *newer)
-{
-	/* Not hash_mix: most branches are short, so many pairs have the same exclusive-or. Whoever makes branches that
-	 * share a slot only makes them slow, so that a product is enough. */
-	u64 hash = (from * 0x9e3779b97f4a7c15u + to) * 0xbf58476d1ce4e5b9u;
-	u32 slot = (u32)(hash >> (64 - KNOWN_BITS));
-	const struct known_branch *k = &t->known->v[slot];
-
-	if (k->from == from && k->to == to && k->mapped_1 == t->mapped + 1)
-		return slot;
-	if (*newer == slot) {
-		t->known->places[KNOWN] = t->known->places[slot];
-		*newer = KNOWN;
+	if (k->addr != addr || k->mapped_1 != t->mapped + 1) {
+		k->addr = addr;
+		k->mapped_1 = t->mapped + 1;
+		place_find(t->dsos, &t->thread, place_mode(&t->thread, addr), addr, &k->place);
 	}
-	learn(t, slot, from, to);
-	return slot;
+	return k->place;
 }
 
-/* The passage takes the place of the one that came first. */
-static __attribute__((noinline)) u32 learn_passage(struct branch_traces *t, u32 slot, u64 next, u32 newer)
+/* Adds what the step has counted to its traces. */
+static void fold(struct branch_traces *t, struct step *s)
 {
-	struct known_passage *p = t->known->v[slot].passages;
-	const struct known_places *at = &t->known->places[slot];
+	const u32 branches[] = { s->trace, s->trace_to };
 
-	p[1] = p[0];
-	p[0].next = next;
-	p[0].trace = find_through(t, &at->from, &at->to, &t->known->places[newer].from);
-	return p[0].trace;
+	for (u32 i = 0; i < ARRAY_LEN(branches); i++)
+		if (branches[i] != ID_NONE) {
+			t->v.v[branches[i]].count += s->count;
+			t->v.v[branches[i]].mispredicted += s->missed;
+		}
+	if (s->passage != ID_NONE) {
+		t->v.v[s->passage].count += s->count;
+		t->v.v[s->passage].cycles += s->cycles;
+		t->v.v[s->passage].timed += s->timed;
+	}
+	s->count = s->missed = s->timed = 0;
+	s->cycles = 0;
 }
 
-/* -> the trace of what ran from that branch until the next one, which is in the slot `newer`. */
-static u32 passage_of(struct branch_traces *t, u32 slot, u64 next, u32 newer)
+static void fold_all(struct branch_traces *t)
 {
-	const struct known_passage *p = t->known->v[slot].passages;
-
-	if (next && p[0].next == next)
-		return p[0].trace;
-	if (next && p[1].next == next)
-		return p[1].trace;
-	return learn_passage(t, slot, next, newer);
+	for (u32 i = 0; t->known && i <= t->known->mask; i++)
+		if (t->known->steps[i].mapped_1)
+			fold(t, &t->known->steps[i]);
 }
 
-static struct branch_trace *count(struct branch_traces *t, u32 trace)
+static struct step *empty_steps(u32 n)
 {
-	struct branch_trace *b = &t->v.v[trace];
+	struct step *v = mem_alloc_lines(n * sizeof(*v));
 
-	b->count++;
-	b->samples += b->last != t->samples;
-	b->last = t->samples;
-	return b;
+	mem_zero(v, n * sizeof(*v));
+	return v;
+}
+
+static void start_counting(struct branch_traces *t)
+{
+	struct known_branches *k = mem_zalloc(sizeof(*k));
+
+	t->known = k;
+	k->steps = empty_steps(STEPS_FIRST);
+	k->mask = STEPS_FIRST - 1;
+	k->shift = 32 - (u32)__builtin_ctz(STEPS_FIRST);
+	for (u32 i = 0; i < ARRAY_LEN(k->by); i++)
+		k->by[i] = hash_u64(i) | 1;
+}
+
+/* Multiply-shift: nearly as quick as no hash, and who chooses the branches does not know the numbers. */
+static inline u32 hash_of(const struct known_branches *k, u32 mapped_1, const struct branch_entry *b, u64 next)
+{
+	return (u32)((b->from * k->by[0] + b->to * k->by[1] + next * k->by[2] + mapped_1 * k->by[3]) >> 32);
+}
+
+static inline bool is_step(const struct step *s, u32 mapped_1, const struct branch_entry *b, u64 next)
+{
+	return s->from == b->from && s->to == b->to && s->next == next && s->mapped_1 == mapped_1;
+}
+
+/* The slot of a step, or the empty one where it would be. */
+static struct step *slot_of(const struct known_branches *k, u32 hash, u32 mapped_1, const struct branch_entry *b,
+			    u64 next)
+{
+	u32 i = hash >> k->shift;
+
+	while (!is_step(&k->steps[i], mapped_1, b, next) && k->steps[i].mapped_1)
+		i = (i + 1) & k->mask;
+	return &k->steps[i];
+}
+
+static void make_room(struct known_branches *k)
+{
+	const struct known_branches old = { .steps = k->steps, .mask = k->mask };
+
+	k->mask = old.mask * 2 + 1;
+	k->shift--;
+	k->steps = empty_steps(k->mask + 1);
+	for (u32 i = 0; i <= old.mask; i++) {
+		const struct step *s = &old.steps[i];
+		const struct branch_entry b = { .from = s->from, .to = s->to };
+
+		if (s->mapped_1)
+			*slot_of(k, hash_of(k, s->mapped_1, &b, s->next), s->mapped_1, &b, s->next) = *s;
+	}
+	free(old.steps);
+}
+
+/* A branch belongs to the binary that it is in, or to both that it connects. */
+static struct step *learn(struct branch_traces *t, u32 hash, const struct branch_entry *b, u64 next)
+{
+	const struct place from = place_of(t, b->from), to = place_of(t, b->to);
+	struct step s = { .from = b->from, .to = b->to, .next = next, .mapped_1 = t->mapped + 1 };
+	struct step *at;
+
+	s.trace = branch_trace_in(t, &from, &to, from.dso);
+	s.trace_to = to.dso != from.dso ? branch_trace_in(t, &from, &to, to.dso) : ID_NONE;
+	s.passage = ID_NONE;
+	if (next != NO_NEXT) {
+		const struct place end = place_of(t, next);
+
+		s.passage = find_through(t, &from, &to, &end);
+	}
+	if (t->known->n > t->known->mask / 2)
+		make_room(t->known);
+	t->known->n++;
+	at = slot_of(t->known, hash, s.mapped_1, b, next);
+	*at = s;
+	return at;
+}
+
+static __attribute__((noinline)) struct step *find_step(struct branch_traces *t, u32 hash,
+							const struct branch_entry *b, u64 next)
+{
+	struct step *s = slot_of(t->known, hash, t->mapped + 1, b, next);
+
+	return s->mapped_1 ? s : learn(t, hash, b, next);
 }
 
 void event_sums_add(struct event_sum *to, const struct event_sum *from, u32 n)
@@ -243,55 +305,110 @@ static __attribute__((noinline)) void count_events(struct branch_traces *t, u32 
 	}
 }
 
-static void count_passage(struct branch_traces *t, u32 trace, u32 cycles)
+static void count_sample(struct branch_traces *t, u32 trace)
 {
-	struct branch_trace *b = count(t, trace);
+	struct branch_trace *b = trace == ID_NONE ? NULL : &t->v.v[trace];
 
-	b->cycles += cycles;
-	b->timed += cycles > 0;
+	if (!b || b->last == t->samples)
+		return;
+	b->samples++;
+	b->last = t->samples;
 }
 
-static void count_branch(struct branch_traces *t, const struct known_branch *k, bool missed)
+/* Some branches of a sample, from the nth on, and behind each one where the next newer one was taken. */
+struct some {
+	u32 n, nth;
+	u32 hashes[SOME];
+	u64 next[SOME + 1];
+	struct branch_entry v[SOME];
+};
+
+/* Where all of their steps stand is asked for before the first one is counted. */
+static inline void take_some(const struct branch_traces *t, const struct sample *s, u32 nth, struct some *out)
 {
-	if (k->trace != ID_NONE)
-		count(t, k->trace)->mispredicted += missed;
-	if (k->trace_to != ID_NONE)
-		count(t, k->trace_to)->mispredicted += missed;
+	const struct known_branches *k = t->known;
+
+	out->nth = nth;
+	out->n = MIN(s->nr_branches - nth, SOME);
+	out->next[0] = nth ? out->next[SOME] : NO_NEXT;
+	if (!s->branches.swap)
+		memcpy(out->v, s->branches.p + nth * sizeof(*out->v), out->n * sizeof(*out->v));
+	else
+		for (u32 i = 0; i < out->n; i++)
+			out->v[i] = sample_branch(s, nth + i);
+	for (u32 i = 0; i < out->n; i++) {
+		out->next[i + 1] = out->v[i].from;
+		out->hashes[i] = hash_of(k, t->mapped + 1, &out->v[i], out->next[i]);
+		__builtin_prefetch(&k->steps[out->hashes[i] >> k->shift], 1);
+	}
+}
+
+/* What is kept of each trace, and not of steps. */
+static __attribute__((noinline)) void count_more(struct branch_traces *t, const struct some *some, const struct hit *h,
+						 const struct counted *c)
+{
+	const struct u64s *counters = &h->full->branch_counters;
+
+	for (u32 i = 0; i < some->n; i++) {
+		const struct step *s = find_step(t, some->hashes[i], &some->v[i], some->next[i]);
+
+		if (s->passage != ID_NONE && c->n && some->nth + i <= counters->n)
+			count_events(t, s->passage, c, u64s_at(counters, some->nth + i - 1));
+		if (!t->by_sample)
+			continue;
+		count_sample(t, s->trace);
+		count_sample(t, s->trace_to);
+		count_sample(t, s->passage);
+	}
+}
+
+/* *cycles: from this branch until the one before it. */
+static inline void count_some(struct branch_traces *t, const struct some *some, u32 *cycles)
+{
+	const u32 mapped_1 = t->mapped + 1;
+	u64 all = 0;
+
+	for (u32 i = 0; i < some->n; i++) {
+		const struct branch_entry *b = &some->v[i];
+		struct step *s = &t->known->steps[some->hashes[i] >> t->known->shift];
+
+		if (UNLIKELY(!is_step(s, mapped_1, b, some->next[i])))
+			s = find_step(t, some->hashes[i], b, some->next[i]);
+		s->missed += branch_missed(b->flags);
+		s->cycles += *cycles;
+		s->timed += *cycles > 0;
+		if (UNLIKELY(++s->count == UINT32_MAX))
+			fold(t, s);
+		*cycles = branch_cycles(b->flags);
+		all += *cycles;
+	}
+	t->cycles += all;
 }
 
 void branch_traces_add(struct branch_traces *t, const struct hit *h)
 {
-	const struct sample *s = h->full;
-	u32 newer = KNOWN; /* the slot of the branch behind this one */
-	u64 next = 0;	   /* where that was taken */
-	u32 cycles = 0;	   /* until then, from here on */
-	struct counted counted = counted_of(t, h);
+	const struct counted counted = counted_of(t, h);
+	struct some some;
+	u32 cycles = 0;
 
-	if (!s->nr_branches)
+	if (!h->full->nr_branches)
 		return;
 	if (!t->known)
-		t->known = mem_zalloc(sizeof(*t->known));
+		start_counting(t);
 	view_thread(t, h);
 	t->samples++;
-	for (u32 i = 0; i < s->nr_branches; i++) {
-		const struct branch_entry b = sample_branch(s, i);
-		u32 slot = known_of(t, b.from, b.to, &newer);
-		u32 passage = i ? passage_of(t, slot, next, newer) : ID_NONE;
-
-		if (passage != ID_NONE)
-			count_passage(t, passage, cycles);
-		if (passage != ID_NONE && counted.n && i <= s->branch_counters.n)
-			count_events(t, passage, &counted, u64s_at(&s->branch_counters, i - 1));
-		count_branch(t, &t->known->v[slot], branch_missed(b.flags));
-		newer = slot;
-		next = b.from;
-		cycles = branch_cycles(b.flags);
-		t->cycles += cycles;
+	for (u32 i = 0; i < h->full->nr_branches; i += some.n) {
+		take_some(t, h->full, i, &some);
+		count_some(t, &some, &cycles);
+		if (UNLIKELY(counted.n || t->by_sample))
+			count_more(t, &some, h, &counted);
 	}
 }
 
 void branch_traces_merge(struct branch_traces *t, struct branch_traces *from)
 {
+	fold_all(t);
+	fold_all(from);
 	for (size_t i = 0; i < from->v.n; i++) {
 		const struct branch_trace *x = &from->v.v[i];
 		size_t had = t->v.n;
@@ -331,13 +448,17 @@ static int compare(const void *a, const void *b)
 
 void branch_traces_sort(struct branch_traces *t)
 {
+	fold_all(t);
 	if (t->v.n)
 		qsort(t->v.v, t->v.n, sizeof(*t->v.v), compare);
 }
 
 void branch_traces_free(struct branch_traces *t)
 {
+	if (t->known)
+		free(t->known->steps);
 	free(t->known);
+	t->known = NULL;
 	set_free(&t->mapped_ids);
 	vec_free(&t->all_mapped);
 	set_free(&t->index);

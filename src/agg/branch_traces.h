@@ -27,7 +27,7 @@ enum trace_kind {
 struct branch_trace {
 	u32 dso, kind;
 	u64 from, to, count, mispredicted;
-	u64 samples, last; /* in how many samples it was, and the number of the last of these */
+	u64 samples, last; /* by_sample: in how many samples it was, and the number of the last of these */
 	u64 cycles, timed; /* that its passages took, and of how many of them the CPU told that */
 	u32 events;	   /* what was counted in its passages: block of event_sums, from 1 on; 0: nothing */
 };
@@ -51,7 +51,8 @@ struct branch_traces {
 	u32 mapped;		   /* in it: of all_mapped */
 	struct set mapped_ids;
 	VEC(struct mapped) all_mapped;
-	struct known_branches *known; /* those that came last, by hash */
+	struct known_branches *known; /* what was counted, until it is merged or sorted */
+	bool by_sample;		      /* in how many samples each trace was is wanted, too */
 	struct set index;
 	VEC(struct branch_trace) v;
 	u64 samples;  /* number of samples that were added */

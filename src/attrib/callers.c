@@ -50,7 +50,7 @@ struct last {
 
 /* A call that was learned, with the other arguments of learn(). */
 struct lesson {
-	u32 tid;
+	u32 pid, tid;
 	u64 code, site, target, from;
 };
 
@@ -96,7 +96,7 @@ bool callers_stitch(const struct callers *c)
 
 static u64 thread_key(u32 pid, u32 tid, const struct space *space)
 {
-	return hash_mix(hash_mix(hash_mix(0, pid), tid), (uintptr_t)space);
+	return hash_mix(hash_mix(hash_mix(0, pid), tid), space ? space->id : 0);
 }
 
 bool callers_jumps(const struct callers *c, u32 pid, u32 tid, const struct space *space)
@@ -167,12 +167,13 @@ void caller_reader_free(struct caller_reader *r)
 	free(r);
 }
 
-/* Stands for the process and what it had mapped. */
+/* Stands for what was mapped: by numbers, and not by where these are in memory, so that in each run lessons share
+ * their slots with the same others, and a report takes as long as the last one. */
 static u64 code_at(struct caller_reader *r, const struct asker *who)
 {
 	const struct maps maps = functions_maps(r->functions, who);
 
-	return hash_mix(hash_mix(hash_mix(0, who->pid), (uintptr_t)maps.space), maps.n);
+	return (u64)(maps.space ? maps.space->id : 0) << 32 | maps.n;
 }
 
 /* Where a lesson stands in the table. Another one there costs the time to learn anew: this has to be quick. */
@@ -210,9 +211,9 @@ static void learn(struct caller_reader *r, const struct asker *who, u64 code, co
 	struct function to, in;
 
 	if (seen->site == call->from && seen->from == from && seen->target == call->to && seen->code == code &&
-	    seen->tid == who->tid)
+	    seen->tid == who->tid && seen->pid == who->pid)
 		return;
-	*seen = (struct lesson){ who->tid, code, call->from, call->to, from };
+	*seen = (struct lesson){ who->pid, who->tid, code, call->from, call->to, from };
 	if ((from && !may_lead(r, who, call->to, from)) || may_be_left(r, who, call))
 		add_jumping(r, who);
 	to = function_at(r->functions, who, call->to);

@@ -220,7 +220,7 @@ static int write_binary(const struct branch_traces *t, enum branch_form form, co
 int export_branches(const struct pipeline_opts *o, enum branch_form form, const char *binary, const char *output,
 		    const struct select *select, const struct notify *to)
 {
-	struct branch_traces traces = { 0 };
+	struct branch_traces traces = { .by_sample = form == BRANCHES_CSV };
 	struct session *s;
 	int err = session_open(&s, o->input, &o->session, to);
 

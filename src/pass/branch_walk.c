@@ -94,6 +94,7 @@ static int walk(const struct session *s, const struct sample_filter *filter, str
 		w.walkers[i].traces.dsos = t->dsos;
 		w.walkers[i].traces.procs = t->procs;
 		w.walkers[i].traces.counters = t->counters;
+		w.walkers[i].traces.by_sample = t->by_sample;
 	}
 	if (workers > 1)
 		dsos_start_parser(s->dsos);

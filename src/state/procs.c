@@ -200,6 +200,7 @@ static struct space *new_space(struct procs *p, struct maps parent)
 	u64 most = MIN(p->may_copy, p->room / COST_MAP), left = most;
 	struct space *s = space_new(parent, &left);
 
+	s->id = (u32)p->spaces.n + 1;
 	p->may_copy -= most - left;
 	p->room -= (most - left) * COST_MAP;
 	return s;

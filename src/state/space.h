@@ -28,6 +28,7 @@ struct space {
 	const struct space *parent; /* what was inherited by fork; NULL: nothing */
 	u32 parent_n;		    /* entries of the parent's log at that time */
 	u64 inherited;		    /* entries that the parents hold for it */
+	u32 id;			    /* of the spaces of procs, the same in each run; from 1 on */
 	u32 depth;		    /* of parents */
 	/* A Bloom filter over the 1 MB regions that any version maps something in, or a parent. */
 	u64 regions[(1 << SPACE_REGION_BITS) / 64];

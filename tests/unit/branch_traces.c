@@ -95,7 +95,7 @@ static void test_merged(void **state)
 	};
 	static const u64 one[] = { 0x1108, 0x1200, 3 | 7 << 4, 0x1010, 0x1100, 4 }, other[] = { 0x1010, 0x1100, 1 };
 	static const u64 longer[] = { 0x1208, 0x1300, 9 << 4, 0x1108, 0x1200, 1, 0x1010, 0x1100, 0 };
-	struct branch_traces t = { 0 }, from = { 0 };
+	struct branch_traces t = { .by_sample = true }, from = { .by_sample = true };
 
 	(void)state;
 	add(&t, one, 2, 0);
@@ -241,7 +241,7 @@ static void test_thread_is_kept(void **state)
 static void test_twice_in_a_sample(void **state)
 {
 	static const u64 thrice[] = { 0x1110, 0x1100, 1 << 4, 0x1110, 0x1100, 1 << 4, 0x1110, 0x1100, 0 };
-	struct branch_traces t = { 0 };
+	struct branch_traces t = { .by_sample = true };
 
 	(void)state;
 	add(&t, thrice, 3, 0);
@@ -257,8 +257,41 @@ static void test_twice_in_a_sample(void **state)
 	branch_traces_free(&t);
 }
 
-/* More branches of one function than are remembered. Those that stand beside each other in a sample want one place in
- * memory about a dozen times; all the same, what ran between them ends where the next one was taken. */
+/* Samples with more branches than are looked up at once, in both byte orders: what ran between two of these belongs to
+ * both. */
+static void test_long_samples(void **state)
+{
+	u64 branches[100 * 3], swapped[100 * 3];
+
+	(void)state;
+	for (u32 i = 0; i < 100; i++) {
+		branches[3 * i] = 0x1f00 - 16 * i;
+		branches[3 * i + 1] = branches[3 * i] + 8;
+		branches[3 * i + 2] = 0;
+	}
+	for (u32 i = 0; i < 300; i++)
+		swapped[i] = __builtin_bswap64(branches[i]);
+	for (u32 n = 31; n <= 100; n += n < 66 ? 1 : 34) {
+		const struct sample s = { .nr_branches = n, .branches = { (const u8 *)swapped, 3 * n, true } };
+		struct branch_traces t = { 0 };
+		u64 through = 0;
+
+		add(&t, branches, n, 0);
+		branch_traces_add(&t, &(struct hit){ .full = &s, .s = { .pid = 3, .tid = 4 } });
+		branch_traces_sort(&t);
+		assert_int_equal(t.v.n, 2 * n - 1);
+		for (size_t i = 0; i < t.v.n; i++) {
+			assert_int_equal(t.v.v[i].count, 2);
+			if (t.v.v[i].kind == TRACE_THROUGH)
+				through += t.v.v[i].to - t.v.v[i].from == 8;
+		}
+		assert_int_equal(through, n - 1);
+		branch_traces_free(&t);
+	}
+}
+
+/* More branches of one function than there is room for at first; what ran between them ends where the next one was
+ * taken. */
 static void test_more_than_are_known(void **state)
 {
 	struct branch_traces t = { 0 };
@@ -303,6 +336,7 @@ int main(void)
 		cmocka_unit_test(test_not_through),
 		cmocka_unit_test(test_thread_is_kept),
 		cmocka_unit_test(test_twice_in_a_sample),
+		cmocka_unit_test(test_long_samples),
 		cmocka_unit_test(test_more_than_are_known),
 	};
 
