@@ -112,7 +112,7 @@ void activity_attributes(const struct activity *a, void (*put)(void *ctx, struct
 	struct activity_process p;
 	struct str value;
 
-	activity_process_decode(a->payload, &p);
+	activity_process_of(a, &p);
 	for (u32 i = 0; i < p.nr_keys; i++)
 		if (activity_attribute_of(a->record, i, &value) && first_of_name(&p, i))
 			put(ctx, p.keys[i], value);
@@ -136,7 +136,9 @@ void activity_text(const struct timelines *t, u32 activity, struct bytes *out)
 		bytes_str(out, "unknown");
 		return;
 	}
-	if (trace_text(a, out)) {
+	if (activity_trace(a->record) || activity_span(a->record)) {
+		if (!trace_text(a, out))
+			bytes_char(out, '-'); /* labels may say a span alone */
 		bytes_char(out, '/');
 		span_text(a, out);
 	} else {

@@ -27,9 +27,9 @@ bool activity_decode(struct cursor c, struct activity_record *out)
 	out->what = (enum activity_what)what;
 	out->status = (enum activity_status)status;
 	if (c.bad || version != ACTIVITY_VERSION || status >= NR_ACTIVITY_STATUS ||
-	    (what != ACTIVITY_THREAD && what != ACTIVITY_PROCESS))
+	    (what != ACTIVITY_THREAD && what != ACTIVITY_PROCESS && what != ACTIVITY_LABELS))
 		return false;
-	return what == ACTIVITY_PROCESS || size >= ACTIVITY_FIXED ||
+	return what != ACTIVITY_THREAD || size >= ACTIVITY_FIXED ||
 	       (status != ACTIVITY_KNOWN && status != ACTIVITY_BARE);
 }
 

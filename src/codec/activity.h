@@ -15,13 +15,17 @@
 #define ACTIVITY_EVENT "activity" /* the event's name */
 #define ACTIVITY_VERSION 2
 
-enum activity_what { ACTIVITY_THREAD = 1, ACTIVITY_PROCESS };
+enum activity_what {
+	ACTIVITY_THREAD = 1,
+	ACTIVITY_PROCESS,
+	ACTIVITY_LABELS, /* a thread whose program has labels of its own: texts, instead of a record (Go) */
+};
 
 /* How the thread was read. */
 enum activity_status {
 	ACTIVITY_NONE,	    /* it works for nothing, or its program says nothing */
 	ACTIVITY_KNOWN,	    /* data are its record, from the trace id on */
-	ACTIVITY_BARE,	    /* the same, but its attributes could not be read, or were too long */
+	ACTIVITY_BARE,	    /* the same, but its attributes, or some labels, could not be read, or were too long */
 	ACTIVITY_NO_THREAD, /* the thread's variable could not be read; */
 	ACTIVITY_NO_RECORD, /* or the record to which it leads */
 	ACTIVITY_NOT_YET,   /* the recorder had not looked at its process yet */
@@ -56,6 +60,13 @@ bool activity_lost(const struct activity_record *r, u64 *overwritten, u64 *refus
 
 /* False: these are no such raw data. data points into them. */
 bool activity_decode(struct cursor c, struct activity_record *out);
+
+/* The next pair of the labels that c is in. False: there is none. Texts point into it. */
+bool activity_label_next(struct cursor *c, struct str *key, struct str *value);
+/* What a label of that name says if its value is an id. Programs and libraries write these names in several ways, and
+ * Datadog's library writes numbers. */
+enum activity_id { ACTIVITY_NO_ID, ACTIVITY_TRACE_ID, ACTIVITY_SPAN_ID, ACTIVITY_ROOT_ID };
+enum activity_id activity_label_id(struct str key, struct str value, u8 id[16]);
 
 /* The parts of a thread's record; for others than ACTIVITY_KNOWN and ACTIVITY_BARE, and where ids are zero, NULL. */
 const u8 *activity_trace(struct str record);

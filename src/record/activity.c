@@ -28,6 +28,7 @@
 #include "codec/procmaps.h"
 #include "open/retry.h"
 #include "record/activity_prog.h"
+#include "record/go_program.h"
 #include "record/tls_symbol.h"
 #include "sys/smallfile.h"
 
@@ -53,6 +54,7 @@ struct known_file {
 	u64 dev, ino, changed; /* of the file that was read: its st_ctim in ns */
 	bool as_program;
 	struct tls_symbol symbol;
+	struct go_program go; /* of a program that has none of the variables */
 };
 
 struct activities {
@@ -63,7 +65,8 @@ struct activities {
 	struct map asked; /* hash of a process's key -> how often it was asked for */
 	VEC(struct known_file) files;
 	struct set known; /* of files */
-	bool told;	  /* that there are processes that cannot be looked at */
+	bool told;	  /* that there are processes that cannot be looked at, */
+	bool told_of_go;  /* or whose labels cannot be read */
 	VEC(int) holders; /* of the programs of tracepoints */
 	u64 turn_ends;	  /* no file is read and no answer begun after that, by clock_ns */
 };
@@ -73,11 +76,12 @@ struct process {
 	u32 pid;
 	char exe[PATH_MAX];
 	struct activity_target target;
-	struct map code;   /* inodes of the files of which it runs something */
-	u32 opened;	   /* files; */
-	u32 read;	   /* and those of them about which nothing was known */
-	int refused;	   /* the errno for which something of it was not to be looked at, or 0 */
-	bool unfinished;   /* the turn was over before all files were read */
+	struct map code;	  /* inodes of the files of which it runs something */
+	u32 opened;		  /* files; */
+	u32 read;		  /* and those of them about which nothing was known */
+	char why_not[GO_WHY_NOT]; /* why labels of its goroutines cannot be read, or empty */
+	int refused;		  /* the errno for which something of it was not to be looked at, or 0 */
+	bool unfinished;	  /* the turn was over before all files were read */
 	bool from_program; /* the program's own variable comes before those of libraries, as in dynamic linking */
 	bool musl;
 };
@@ -253,63 +257,82 @@ static bool same_file(const struct known_file *a, const struct known_file *b)
 }
 
 /* What the open file says. In each answer one new file is read at least: with the next answers come the others. */
-static struct tls_symbol symbol_of(struct activities *a, struct process *p, int fd, bool as_program)
+static void read_file(struct activities *a, struct process *p, int fd, struct known_file *f)
 {
-	struct known_file f = { .as_program = as_program, .symbol = { .kind = ACTIVITY_KIND_NONE } };
 	u64 left = FILE_BYTES, hash;
 	struct stat st;
 	u32 id, at;
 
 	if (fstat(fd, &st))
-		return f.symbol;
-	f.dev = st.st_dev;
-	f.ino = st.st_ino;
-	f.changed = (u64)st.st_ctim.tv_sec * 1000000000 + (u64)st.st_ctim.tv_nsec;
-	hash = hash_pair(hash_pair(f.dev, f.ino), f.changed + as_program);
-	SET_FIND(id, &a->known, hash, at, same_file(&a->files.v[id], &f));
-	if (id != ID_NONE)
-		return a->files.v[id].symbol;
+		return;
+	f->dev = st.st_dev;
+	f->ino = st.st_ino;
+	f->changed = (u64)st.st_ctim.tv_sec * 1000000000 + (u64)st.st_ctim.tv_nsec;
+	hash = hash_pair(hash_pair(f->dev, f->ino), f->changed + f->as_program);
+	SET_FIND(id, &a->known, hash, at, same_file(&a->files.v[id], f));
+	if (id != ID_NONE) {
+		*f = a->files.v[id];
+		return;
+	}
 	if (p->read++ && clock_ns() >= a->turn_ends) {
 		p->unfinished = true;
-		return f.symbol;
+		return;
 	}
-	tls_symbol_find(fd, names, ARRAY_LEN(names), as_program, &left, &f.symbol);
+	tls_symbol_find(fd, names, ARRAY_LEN(names), f->as_program, &left, &f->symbol);
+	if (f->as_program && f->symbol.kind == ACTIVITY_KIND_NONE)
+		go_program_find(fd, &left, &f->go);
 	if (a->files.n >= FILES_MAX) {
 		set_free(&a->known);
 		a->files.n = 0;
 	}
 	set_add(&a->known, hash, (u32)a->files.n);
-	vec_push(&a->files, f);
-	return f.symbol;
+	vec_push(&a->files, *f);
+}
+
+/* A program in Go says by labels what its threads work for, if it has no variable for that. */
+static void use_go(struct process *p, const struct go_program *go)
+{
+	if (*go->why_not) {
+		memcpy(p->why_not, go->why_not, sizeof(p->why_not));
+		return;
+	}
+	p->from_program = true;
+	p->target.kind = ACTIVITY_KIND_STATIC;
+	p->target.form = (u16)go->form;
+	p->target.where = (u64)go->where;
+	p->target.go = go->at;
 }
 
 /* The first mapping of a file: does it define the variable? */
 static void look_at_file(struct activities *a, struct process *p, const struct maps_line *m)
 {
-	struct tls_symbol s = { .kind = ACTIVITY_KIND_NONE };
+	struct known_file f = { .symbol = { .kind = ACTIVITY_KIND_NONE } };
+	const struct tls_symbol *s = &f.symbol;
 	struct bytes path = { 0 };
-	bool as_program;
 	int fd;
 
 	if (p->opened++ >= OPENS_MAX)
 		return;
 	maps_path_plain(m->path, &path);
 	bytes_u8(&path, 0);
-	as_program = !strcmp((const char *)path.p, p->exe);
-	fd = open_mapped(p, m, (const char *)path.p, as_program);
+	f.as_program = !strcmp((const char *)path.p, p->exe);
+	fd = open_mapped(p, m, (const char *)path.p, f.as_program);
 	bytes_free(&path);
 	if (fd < 0) {
 		p->refused = fd == -EACCES || fd == -EPERM ? -fd : p->refused;
 		return;
 	}
-	s = symbol_of(a, p, fd, as_program);
+	read_file(a, p, fd, &f);
 	close(fd);
-	p->musl |= as_program && s.musl;
-	if (s.kind > ACTIVITY_KIND_NONE && !p->from_program && (as_program || p->target.kind == ACTIVITY_KIND_NONE)) {
-		p->from_program = as_program;
-		p->target.kind = s.kind;
-		p->target.form = (u16)s.name;
-		p->target.where = as_program ? s.where : s.where + (m->start - s.first);
+	p->musl |= f.as_program && s->musl;
+	if (f.go.is_go && !p->from_program)
+		use_go(p, &f.go);
+	if (s->kind > ACTIVITY_KIND_NONE && !p->from_program &&
+	    (f.as_program || p->target.kind == ACTIVITY_KIND_NONE)) {
+		p->from_program = f.as_program;
+		p->target.kind = s->kind;
+		p->target.form = (u16)s->name;
+		p->target.where = f.as_program ? s->where : s->where + (m->start - s->first);
 	}
 }
 
@@ -403,6 +426,18 @@ static void refuse(struct activities *a, struct process *p)
 	a->told = true;
 }
 
+/* Likewise, if it is in Go and nobody knows where its runtime has what. */
+static void refuse_go(struct activities *a, struct process *p)
+{
+	p->target.kind = ACTIVITY_KIND_REFUSED;
+	if (!a->told_of_go)
+		notify_warn(a->to,
+			    "--activity: labels of process %u, a program in Go, cannot be read: %s; samples of such "
+			    "processes are counted apart",
+			    p->pid, p->why_not);
+	a->told_of_go = true;
+}
+
 static void answer(struct activities *a, const struct activity_key *key)
 {
 	struct process *p = mem_zalloc(sizeof(*p));
@@ -418,8 +453,11 @@ static void answer(struct activities *a, const struct activity_key *key)
 		p->target.kind = before.kind;
 		p->target.where = before.where;
 		p->target.form = before.form;
+		p->target.go = before.go;
 	} else if (p->refused && p->target.kind == ACTIVITY_KIND_NONE) {
 		refuse(a, p);
+	} else if (*p->why_not && p->target.kind == ACTIVITY_KIND_NONE) {
+		refuse_go(a, p);
 	}
 	p->target.ask_after = times <= SOON_TIMES ? SOON_NS : MIN(SOON_NS << MIN(times - SOON_TIMES, 10u), LATE_NS);
 	if (p->target.kind > ACTIVITY_KIND_NONE && p->target.context)

@@ -9,7 +9,13 @@
 #include "record/activity_prog.h"
 #include "record/bpf_code.h"
 
+/* The scratch: a record; room behind it, into which a label may lead that does not fit; and what a goroutine's labels
+ * are read from. */
+#define LABEL_MAX 255
 #define DATA ((int16_t)sizeof(struct activity_head)) /* of the record in the scratch: where it begins */
+#define WORK_BYTES 304
+#define ACTIVITY_SCRATCH (WORK + WORK_BYTES)
+#define WORK (DATA + ACTIVITY_FIXED + ACTIVITY_ATTRS_MAX + 2 * (LABEL_MAX + 1))
 
 /* What stays in registers. */
 #define CTX R6
@@ -30,8 +36,9 @@ enum {
 	TABLE = -72,
 	AGAIN = -80,  /* bytes of attributes that came with the record; when a context was published, asked again */
 	SLOT = -112,  /* 32 bytes: what a slot holds; the head of a context */
-	EMPTY = -168, /* a target of which nothing is known */
-	ENTRY = -168, /* of a Map in Node (24 bytes) */
+	EMPTY = -176, /* a target of which nothing is known */
+	ENTRY = -176, /* of a Map in Node (24 bytes) */
+	LABEL = -208, /* of a goroutine: where its key and its value are, and how long they are */
 };
 _Static_assert(STARTED - KEY == offsetof(struct activity_key, started), "a key is in one piece");
 _Static_assert(EMPTY + (int)sizeof(struct activity_target) <= SLOT, "a target has room");
@@ -71,6 +78,21 @@ enum label {
 	AT_RECORD,
 	NEXT_ENTRY,
 	IN_ENTRY,
+	IS_GO,
+	IS_GO_LIST,
+	SAME_SIZE,
+	HAVE_OLD,
+	HAVE_LABELS,
+	NEXT_LABEL,
+	TAKE_BUCKET,
+	READ_BUCKET,
+	IN_BUCKET,
+	IN_LIST,
+	HAVE_LABEL,
+	LEFT_OUT,
+	LABEL_DONE,
+	CUT_LABELS,
+	END_LABELS,
 	NR_LABELS,
 };
 _Static_assert(NR_LABELS <= CODE_LABELS, "labels have room");
@@ -89,9 +111,17 @@ static inline void read_user(struct code *c, int16_t to, s32 size, enum label ot
 	jump(c, BPF_JNE, R0, 0, otherwise);
 }
 
+static inline void put_status(struct code *c, enum activity_status s)
+{
+	store_value(c, BPF_B, SCRATCH, offsetof(struct activity_head, status), s);
+}
+
 /* record/activity_node.c: R3 is the address of a thread's variable in Node (ACTIVITY_FORM_NODE). Goes to AT_RECORD
  * with the record's address in PLACE; or to COMPARE if the thread works for nothing, to NO_THREAD or NO_RECORD if it
  * cannot be read. */
 void activity_put_node(struct code *c);
+/* record/activity_go.c: likewise, of a thread of a Go program. The labels of its goroutine become the record that is
+ * in the scratch, and it goes to COMPARE in any case. */
+void activity_put_go(struct code *c);
 
 #endif

@@ -234,11 +234,6 @@ static void put_variable(struct code *c)
 	here(c, AT_VARIABLE);
 }
 
-static void put_status(struct code *c, enum activity_status s)
-{
-	store_value(c, BPF_B, SCRATCH, offsetof(struct activity_head, status), s);
-}
-
 /* When the process began, and how often it called exec: nobody calls it so often that this is another one's time. */
 static void put_image(struct code *c, u8 head)
 {
@@ -265,6 +260,17 @@ static void read_record(struct code *c)
 	here(c, HAVE_FIXED);
 }
 
+/* Goes on with IS_POINTER if the variable at R3 is the address of a record. */
+static void put_other_forms(struct code *c)
+{
+	load(c, BPF_H, R1, TARGET, offsetof(struct activity_target, form));
+	jump(c, BPF_JEQ, R1, ACTIVITY_FORM_POINTER, IS_POINTER);
+	jump(c, BPF_JNE, R1, ACTIVITY_FORM_NODE, IS_GO);
+	activity_put_node(c);
+	here(c, IS_GO);
+	activity_put_go(c);
+}
+
 /* The thread's record, into the scratch, with its attributes. Behind its end there are 0s, so that whole words can be
  * compared. */
 static void put_record(struct code *c)
@@ -275,9 +281,7 @@ static void put_record(struct code *c)
 	store(c, BPF_DW, SCRATCH, offsetof(struct activity_head, time), R1);
 	put_image(c, SCRATCH);
 	put_variable(c);
-	load(c, BPF_H, R1, TARGET, offsetof(struct activity_target, form));
-	jump(c, BPF_JEQ, R1, ACTIVITY_FORM_POINTER, IS_POINTER);
-	activity_put_node(c);
+	put_other_forms(c);
 	here(c, IS_POINTER);
 	read_user(c, PLACE, 8, NO_THREAD);
 	here(c, AT_RECORD);
@@ -489,7 +493,7 @@ static bool make_maps(struct activity_prog *p, u32 cpus)
 	return make_map(&p->processes, BPF_MAP_TYPE_LRU_HASH, sizeof(struct activity_key),
 			sizeof(struct activity_target), PROCESSES) &&
 	       make_map(&p->threads, BPF_MAP_TYPE_LRU_HASH, 16, THREAD_BYTES, THREADS) &&
-	       make_map(&p->scratch, BPF_MAP_TYPE_PERCPU_ARRAY, 4, THREAD_BYTES, 1) &&
+	       make_map(&p->scratch, BPF_MAP_TYPE_PERCPU_ARRAY, 4, ACTIVITY_SCRATCH, 1) &&
 	       make_map(&p->payload, BPF_MAP_TYPE_PERCPU_ARRAY, 4, PAYLOAD_BYTES, 1) &&
 	       make_map(&p->output, BPF_MAP_TYPE_PERF_EVENT_ARRAY, 4, 4, cpus) &&
 	       make_map(&p->asks, BPF_MAP_TYPE_RINGBUF, 0, 0, ACTIVITY_ASKS_BYTES);

@@ -25,6 +25,15 @@ enum activity_kind {
 enum activity_form {
 	ACTIVITY_FORM_POINTER, /* the address of the thread's record, or NULL (OTEP 4947) */
 	ACTIVITY_FORM_NODE,    /* where Node has that address (record/activity_node.c) */
+	/* the address of Go's goroutine, whose labels are (record/activity_go.c) */
+	ACTIVITY_FORM_GO_MAP,  /* a map: Go 1.23 and earlier; */
+	ACTIVITY_FORM_GO_LIST, /* a slice of pairs */
+};
+
+/* Where Go's runtime has what leads to labels: in a goroutine its thread, in a thread the goroutine that it runs, and
+ * in that one its labels. */
+struct activity_go {
+	u16 m, curg, labels;
 };
 
 /* A process. */
@@ -44,6 +53,8 @@ struct activity_target {
 	u64 published; /* when the one was published that was written last; set by the program */
 	u64 ask_after; /* ns from the next sample until it asks again; the program turns that into ask_at and 0 */
 	u64 ask_at;    /* when it asks, by the clock of samples; 0: in the next sample */
+	struct activity_go go;
+	u16 zero;
 };
 
 /* Where the running kernel has what the program reads, by its BTF. */

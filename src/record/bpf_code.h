@@ -12,7 +12,7 @@
 #include "base/types.h"
 
 #define CODE_MAX 1024
-#define CODE_LABELS 40
+#define CODE_LABELS 64
 
 enum { R0, R1, R2, R3, R4, R5, R6, R7, R8, R9, FP };
 

@@ -4,74 +4,30 @@
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/mem.h"
+#include "record/elf_tables.h"
 
-#define SECTIONS_MAX 4096u
-#define SEGMENTS_MAX 512u
-#define TABLE_MAX ((u64)32 << 20)
 #define INTERP_MAX 256u
 
 #if defined(__x86_64__)
-#define MACHINE EM_X86_64
 #define TO_OFFSET R_X86_64_TPOFF64
 #define TO_MODULE R_X86_64_DTPMOD64
 #define TO_DESC R_X86_64_TLSDESC
 #elif defined(__aarch64__)
-#define MACHINE EM_AARCH64
 #define TO_OFFSET R_AARCH64_TLS_TPREL
 #define TO_MODULE R_AARCH64_TLS_DTPMOD
 #define TO_DESC R_AARCH64_TLSDESC
 #else
-#define MACHINE EM_NONE
 #define TO_OFFSET 1
 #define TO_MODULE 2
 #define TO_DESC 3
 #endif
 
 struct file {
-	int fd;
-	u64 *left; /* bytes that may be read */
+	struct elf_tables elf;
 	const struct tls_name *names;
 	u32 nr_names;
-	Elf64_Ehdr head;
-	Elf64_Phdr *segments;
-	Elf64_Shdr *sections;
 };
-
-static bool read_at(int fd, void *to, u64 size, u64 at)
-{
-	return at <= INT64_MAX && pread(fd, to, size, (off_t)at) == (ssize_t)size;
-}
-
-/* A table of the file. NULL: it is not there, or too large. Whoever made the file may name the same one many times. */
-static void *read_table(const struct file *f, u64 at, u64 size)
-{
-	void *table = size && size <= MIN(TABLE_MAX, *f->left) ? mem_alloc(size) : NULL;
-
-	if (table)
-		*f->left -= size;
-	if (table && !read_at(f->fd, table, size, at)) {
-		free(table);
-		return NULL;
-	}
-	return table;
-}
-
-static bool open_file(struct file *f)
-{
-	const Elf64_Ehdr *h = &f->head;
-
-	if (!read_at(f->fd, &f->head, sizeof(f->head), 0) || memcmp(h->e_ident, ELFMAG, SELFMAG) ||
-	    h->e_ident[EI_CLASS] != ELFCLASS64 || h->e_ident[EI_DATA] != ELFDATA2LSB || h->e_machine != MACHINE ||
-	    h->e_phentsize != sizeof(*f->segments) || h->e_phnum > SEGMENTS_MAX)
-		return false;
-	f->segments = read_table(f, h->e_phoff, (u64)h->e_phnum * sizeof(*f->segments));
-	if (h->e_shentsize == sizeof(*f->sections) && h->e_shnum <= SECTIONS_MAX)
-		f->sections = read_table(f, h->e_shoff, (u64)h->e_shnum * sizeof(*f->sections));
-	return f->segments;
-}
 
 /* Is it a variable of that name? text: the names of symbols, so many bytes. */
 static bool is_called(const struct tls_name *n, const Elf64_Sym *s, const char *text, u64 bytes)
@@ -85,16 +41,16 @@ static bool is_called(const struct tls_name *n, const Elf64_Sym *s, const char *
 /* The first of the names from *name on that the table has: its index there, or 0, as the first symbol is none. */
 static u64 find_symbol(const struct file *f, const Elf64_Shdr *table, u32 *name, Elf64_Sym *out)
 {
-	const Elf64_Shdr *names = table->sh_link < f->head.e_shnum ? &f->sections[table->sh_link] : NULL;
+	const Elf64_Shdr *names = table->sh_link < f->elf.head.e_shnum ? &f->elf.sections[table->sh_link] : NULL;
 	u64 n = table->sh_size / sizeof(*out), found = 0;
-	char *text = names ? read_table(f, names->sh_offset, names->sh_size) : NULL;
+	char *text = names ? elf_tables_read(&f->elf, names->sh_offset, names->sh_size) : NULL;
 	Elf64_Sym *symbols = NULL;
 
 	for (u32 k = *name; text && k < f->nr_names && !found; k++) {
 		if (!memmem(text, names->sh_size, f->names[k].name, strlen(f->names[k].name) + 1))
 			continue;
 		if (!symbols)
-			symbols = read_table(f, table->sh_offset, table->sh_size);
+			symbols = elf_tables_read(&f->elf, table->sh_offset, table->sh_size);
 		for (u64 i = 1; symbols && i < n && !found; i++) {
 			if (!is_called(&f->names[k], &symbols[i], text, names->sh_size))
 				continue;
@@ -111,8 +67,8 @@ static u64 find_symbol(const struct file *f, const Elf64_Shdr *table, u32 *name,
 /* The block of the program itself lies at a fixed distance from the thread pointer. */
 static void in_own_block(const struct file *f, const Elf64_Sym *s, struct tls_symbol *out)
 {
-	for (u32 i = 0; i < f->head.e_phnum; i++) {
-		const Elf64_Phdr *p = &f->segments[i];
+	for (u32 i = 0; i < f->elf.head.e_phnum; i++) {
+		const Elf64_Phdr *p = &f->elf.segments[i];
 		u64 align = p->p_align ? p->p_align : 1;
 
 		if (p->p_type != PT_TLS || align & (align - 1))
@@ -138,7 +94,7 @@ static enum activity_kind kind_of(u64 type)
 static void look_for_slot(const struct file *f, const Elf64_Shdr *table, u64 symbol, const Elf64_Sym *s,
 			  struct tls_symbol *out)
 {
-	Elf64_Rela *r = read_table(f, table->sh_offset, table->sh_size);
+	Elf64_Rela *r = elf_tables_read(&f->elf, table->sh_offset, table->sh_size);
 
 	for (u64 i = 0; r && i < table->sh_size / sizeof(*r) && out->kind == ACTIVITY_KIND_NONE; i++) {
 		enum activity_kind kind = kind_of(ELF64_R_TYPE(r[i].r_info));
@@ -158,23 +114,23 @@ static void look_in_table(const struct file *f, u32 table, bool as_program, stru
 {
 	for (u32 name = 0; name < f->nr_names && out->kind == ACTIVITY_KIND_NONE; name++) {
 		Elf64_Sym s = { 0 };
-		u64 symbol = find_symbol(f, &f->sections[table], &name, &s);
+		u64 symbol = find_symbol(f, &f->elf.sections[table], &name, &s);
 
 		if (!symbol)
 			return;
 		if (as_program)
 			in_own_block(f, &s, out);
-		for (u32 k = 0; !as_program && k < f->head.e_shnum && out->kind == ACTIVITY_KIND_NONE; k++)
-			if (f->sections[k].sh_type == SHT_RELA && f->sections[k].sh_link == table)
-				look_for_slot(f, &f->sections[k], symbol, &s, out);
+		for (u32 k = 0; !as_program && k < f->elf.head.e_shnum && out->kind == ACTIVITY_KIND_NONE; k++)
+			if (f->elf.sections[k].sh_type == SHT_RELA && f->elf.sections[k].sh_link == table)
+				look_for_slot(f, &f->elf.sections[k], symbol, &s, out);
 		out->name = name;
 	}
 }
 
 static void look_for_symbol(const struct file *f, u32 type, bool as_program, struct tls_symbol *out)
 {
-	for (u32 i = 0; i < f->head.e_shnum && out->kind == ACTIVITY_KIND_NONE; i++)
-		if (f->sections[i].sh_type == type)
+	for (u32 i = 0; i < f->elf.head.e_shnum && out->kind == ACTIVITY_KIND_NONE; i++)
+		if (f->elf.sections[i].sh_type == type)
 			look_in_table(f, i, as_program, out);
 }
 
@@ -182,13 +138,13 @@ static void look_at_segments(const struct file *f, struct tls_symbol *out)
 {
 	char path[INTERP_MAX];
 
-	for (u32 i = f->head.e_phnum; i-- > 0;) {
-		const Elf64_Phdr *p = &f->segments[i];
+	for (u32 i = f->elf.head.e_phnum; i-- > 0;) {
+		const Elf64_Phdr *p = &f->elf.segments[i];
 
 		if (p->p_type == PT_LOAD)
 			out->first = p->p_vaddr - p->p_offset;
 		if (p->p_type == PT_INTERP && p->p_filesz < sizeof(path) &&
-		    read_at(f->fd, path, p->p_filesz, p->p_offset))
+		    elf_tables_read_at(&f->elf, path, p->p_filesz, p->p_offset))
 			out->musl = memmem(path, p->p_filesz, "ld-musl", 7);
 	}
 }
@@ -196,19 +152,18 @@ static void look_at_segments(const struct file *f, struct tls_symbol *out)
 bool tls_symbol_find(int fd, const struct tls_name *names, u32 nr_names, bool as_program, u64 *left,
 		     struct tls_symbol *out)
 {
-	struct file f = { .fd = fd, .left = left, .names = names, .nr_names = nr_names };
-	bool is_elf = open_file(&f);
+	struct file f = { .names = names, .nr_names = nr_names };
+	bool is_elf = elf_tables_open(&f.elf, fd, left);
 
 	*out = (struct tls_symbol){ .kind = ACTIVITY_KIND_NONE };
 	if (is_elf)
 		look_at_segments(&f, out);
-	if (is_elf && f.sections) {
+	if (is_elf && f.elf.sections) {
 		look_for_symbol(&f, SHT_DYNSYM, as_program, out);
 		/* Static programs have no other table. */
 		if (out->kind == ACTIVITY_KIND_NONE && as_program)
 			look_for_symbol(&f, SHT_SYMTAB, true, out);
 	}
-	free(f.segments);
-	free(f.sections);
+	elf_tables_free(&f.elf);
 	return is_elf;
 }

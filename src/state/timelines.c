@@ -17,6 +17,8 @@ void timelines_free(struct timelines *t)
 	set_free(&t->known);
 	set_free(&t->known_noted);
 	map_free(&t->by_id);
+	labels_free(&t->labels);
+	arena_free(&t->made);
 	*t = (struct timelines){ 0 };
 }
 
@@ -27,8 +29,8 @@ static bool same_text(struct str a, struct str b)
 
 static bool same(const struct activity *a, const struct activity *b)
 {
-	return a->pid == b->pid && a->image == b->image && a->status == b->status && same_text(a->record, b->record) &&
-	       same_text(a->payload, b->payload);
+	return a->pid == b->pid && a->image == b->image && a->status == b->status && a->keys == b->keys &&
+	       same_text(a->record, b->record) && same_text(a->payload, b->payload);
 }
 
 static u64 hash_of(const struct activity *a)
@@ -50,8 +52,22 @@ static u32 note(struct timelines *t, const struct activity *a)
 		return id;
 	id = (u32)t->noted.n;
 	vec_push(&t->noted, *a);
+	if (a->keys)
+		t->noted.v[id].record.p = arena_copy(&t->made, a->record.p, a->record.len);
 	set_add(&t->known_noted, hash, id);
 	return id;
+}
+
+static u32 note_labels(struct timelines *t, u32 pid, const struct activity_record *r)
+{
+	struct labelled made;
+
+	labels_take(&t->labels, pid, r, &made);
+	return note(t, &(struct activity){ .pid = pid,
+					   .image = r->image,
+					   .status = made.whole ? r->status : ACTIVITY_BARE,
+					   .record = { (const char *)made.record, made.size },
+					   .keys = made.keys });
 }
 
 static u32 number_of(struct timelines *t, const struct activity *a)
@@ -118,6 +134,10 @@ void timelines_add(struct timelines *t, u32 pid, u32 tid, u64 time, struct curso
 		return;
 	}
 	known = r.status == ACTIVITY_KNOWN || r.status == ACTIVITY_BARE;
+	if (known && r.what == ACTIVITY_LABELS) {
+		add_entry(t, pid, tid, time, note_labels(t, pid, &r));
+		return;
+	}
 	add_entry(t, pid, tid, time,
 		  note(t, &(struct activity){ .pid = pid,
 					      .image = r.image,
@@ -240,12 +260,22 @@ static u32 find_key(const struct activity_process *p, const char *name)
 	return ID_NONE;
 }
 
+void activity_process_of(const struct activity *a, struct activity_process *out)
+{
+	activity_process_decode(a->payload, out);
+	if (!a->keys)
+		return;
+	out->nr_keys = (u32)a->keys->names.n;
+	for (u32 i = 0; i < out->nr_keys; i++)
+		out->keys[i] = a->keys->names.v[i];
+}
+
 bool activity_attribute_named(const struct activity *a, const char *name, struct str *value)
 {
 	struct activity_process p;
 	u32 key;
 
-	activity_process_decode(a->payload, &p);
+	activity_process_of(a, &p);
 	key = find_key(&p, name);
 	return key != ID_NONE && activity_attribute_of(a->record, key, value);
 }
@@ -259,5 +289,12 @@ bool timelines_has_attribute(const struct timelines *t, const char *name)
 		if (find_key(&p, name) != ID_NONE)
 			return true;
 	}
+	for (size_t i = 0; i < t->labels.processes.n; i++)
+		for (size_t k = 0; k < t->labels.processes.v[i]->names.n; k++) {
+			struct str key = t->labels.processes.v[i]->names.v[k];
+
+			if (key.len == strlen(name) && !memcmp(key.p, name, key.len))
+				return true;
+		}
 	return false;
 }

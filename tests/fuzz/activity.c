@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What recordings say of activities: a record, and the resource of a process. What is handed out lies in the input. */
+/* What recordings say of activities: a record, labels, and the resource of a process. What is handed out lies in the
+ * input. */
 #include "codec/activity.h"
 
 #include "fuzz.h"
@@ -25,6 +26,19 @@ static void check_process(struct str payload, const u8 *data, size_t size)
 		check_inside(p.keys[i], data, size);
 }
 
+static void check_labels(struct str labels, const u8 *data, size_t size)
+{
+	struct cursor c = cursor_over(labels.p, labels.len, false);
+	struct str key, value;
+	u8 id[16];
+
+	while (cursor_left(&c) && activity_label_next(&c, &key, &value)) {
+		check_inside(key, data, size);
+		check_inside(value, data, size);
+		MUST(activity_label_id(key, value, id) <= ACTIVITY_ROOT_ID);
+	}
+}
+
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
 	struct activity_record r;
@@ -36,6 +50,10 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	check_inside(r.data, data, size);
 	if (r.what == ACTIVITY_PROCESS) {
 		check_process(r.data, data, size);
+		return 0;
+	}
+	if (r.what == ACTIVITY_LABELS) {
+		check_labels(r.data, data, size);
 		return 0;
 	}
 	for (u32 key = 0; key < 256; key++)

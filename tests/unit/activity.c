@@ -16,6 +16,7 @@
 #include "base/random.h"
 #include "codec/activity.h"
 #include "record/tls_symbol.h"
+#include "spoil.h"
 #include "state/timelines.h"
 #include "sys/btf.h"
 
@@ -271,19 +272,6 @@ static void test_publications(void **state)
 	timelines_free(&t);
 	for (size_t i = 0; i < ARRAY_LEN(b); i++)
 		bytes_free(&b[i]);
-}
-
-/* The nth round's bytes: some of `from` changed, and its end cut off, in memory of that size. */
-static u8 *spoil(const u8 *from, size_t len, u64 *seed, size_t *left)
-{
-	u8 *copy;
-
-	*left = random_next(seed) % 4 ? len : random_next(seed) % (len + 1);
-	copy = mem_alloc(MAX(*left, (size_t)1));
-	memcpy(copy, from, *left);
-	for (u64 n = random_next(seed) % 8; n && *left; n--)
-		copy[random_next(seed) % *left] = (u8)random_next(seed);
-	return copy;
 }
 
 static void test_spoiled_records(void **state)
