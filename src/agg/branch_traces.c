@@ -43,6 +43,7 @@ static void view_thread(struct branch_traces *t, const struct hit *h)
 }
 
 #define STEPS_FIRST 1024u
+#define STEPS_MOST (1u << 17) /* slots: 8 MB. What they have counted goes to the traces then, and they are empty */
 #define PLACE_BITS 10
 #define NO_NEXT UINT64_MAX /* where nothing can be mapped */
 #define SOME 32u	   /* branches of a sample that are looked up at once */
@@ -73,7 +74,7 @@ struct known_place {
 struct known_branches {
 	struct step *steps; /* a power of two of slots, at most half full: the first one is mostly right */
 	u32 n, mask, shift;
-	u64 by[4];				     /* random odd numbers, see hash_of */
+	u64 by[4];				     /* random numbers, see hash_of */
 	struct known_place places[1u << PLACE_BITS]; /* those that were looked up last, by address */
 };
 
@@ -178,13 +179,22 @@ static void start_counting(struct branch_traces *t)
 	k->mask = STEPS_FIRST - 1;
 	k->shift = 32 - (u32)__builtin_ctz(STEPS_FIRST);
 	for (u32 i = 0; i < ARRAY_LEN(k->by); i++)
-		k->by[i] = hash_u64(i) | 1;
+		k->by[i] = hash_u64(i);
 }
 
-/* Multiply-shift: nearly as quick as no hash, and who chooses the branches does not know the numbers. */
+/* Both halves of the product, so that each bit of both decides. */
+static inline u64 product(u64 a, u64 b)
+{
+	__uint128_t all = (__uint128_t)a * b;
+
+	return (u64)all ^ (u64)(all >> 64);
+}
+
+/* Who chooses the branches does not know the numbers that they are mixed with. */
 static inline u32 hash_of(const struct known_branches *k, u32 mapped_1, const struct branch_entry *b, u64 next)
 {
-	return (u32)((b->from * k->by[0] + b->to * k->by[1] + next * k->by[2] + mapped_1 * k->by[3]) >> 32);
+	return (u32)((product(b->from ^ k->by[0], b->to ^ k->by[1]) + product(next ^ k->by[2], mapped_1 ^ k->by[3])) >>
+		     32);
 }
 
 static inline bool is_step(const struct step *s, u32 mapped_1, const struct branch_entry *b, u64 next)
@@ -203,10 +213,17 @@ static struct step *slot_of(const struct known_branches *k, u32 hash, u32 mapped
 	return &k->steps[i];
 }
 
-static void make_room(struct known_branches *k)
+static void make_room(struct branch_traces *t)
 {
+	struct known_branches *k = t->known;
 	const struct known_branches old = { .steps = k->steps, .mask = k->mask };
 
+	if (old.mask + 1 >= STEPS_MOST) {
+		fold_all(t);
+		mem_zero(k->steps, (old.mask + 1) * sizeof(*k->steps));
+		k->n = 0;
+		return;
+	}
 	k->mask = old.mask * 2 + 1;
 	k->shift--;
 	k->steps = empty_steps(k->mask + 1);
@@ -236,7 +253,7 @@ static struct step *learn(struct branch_traces *t, u32 hash, const struct branch
 		s.passage = find_through(t, &from, &to, &end);
 	}
 	if (t->known->n > t->known->mask / 2)
-		make_room(t->known);
+		make_room(t);
 	t->known->n++;
 	at = slot_of(t->known, hash, s.mapped_1, b, next);
 	*at = s;

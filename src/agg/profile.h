@@ -5,7 +5,8 @@
  * Per event there is one call tree (agg/tree.h) whose top level are groups: one per distinct combination of the sort
  * keys that are not frames' (comm, pid, cpu, time slice, ...). Below a group are stacks, outermost frame first. Rows
  * are derived from the tree in one walk: a row is one combination of all sort keys; the values of dso, symbol and
- * srcline come from a frame.
+ * srcline come from a frame. Events that Arm SPE's operations are samples of may share one tree, which is gone once
+ * they have their rows (agg/together.h); not if no rows are asked for.
  */
 #ifndef AGG_PROFILE_H
 #define AGG_PROFILE_H

@@ -11,7 +11,8 @@ typedef int (*sort_compare_fn)(const void *a, const void *b, void *ctx);
 void sort_parallel(u32 workers, void *v, size_t n, size_t size, sort_compare_fn compare, void *ctx);
 
 /* Makes ids a list of the n things' numbers, from 0, in the order of the numbers that each begins with: so many words,
- * the first of them counts most. size: of a thing, in bytes. Takes a pass for each byte in which things differ. */
+ * the first of them counts most; equal ones stay in order. size: of a thing, in bytes. Takes a pass for each byte in
+ * which things differ. */
 void sort_by_words(u32 *ids, const void *things, size_t n, size_t size, u32 words);
 
 static inline int compare_u64(u64 x, u64 y)

@@ -123,7 +123,7 @@ static bool has_aux_data(const struct features *f)
 
 static int read_samples(const struct config *cfg, const char *path, struct bytes *out, const struct notify *to)
 {
-	struct pipeline_opts opts = { .input = path, .no_chains = true, .no_inline = true };
+	struct pipeline_opts opts = { .input = path, .no_chains = true, .no_inline = true, .no_rows = true };
 	struct session *session;
 	struct profile *profile;
 	int err = pipeline_profile(&opts, &session, &profile, to);

@@ -39,7 +39,7 @@ struct aux_counts {
 	u64 bad_bytes, unknown_packets;
 };
 
-/* One per worker. The caller sets the first ten fields and zeroes the rest. */
+/* One per worker. The caller sets the fields up to `together` and zeroes the rest. */
 struct feed {
 	const struct source *src;
 	bool full;     /* each hit has all fields of its sample */

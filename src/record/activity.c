@@ -76,13 +76,13 @@ struct process {
 	u32 pid;
 	char exe[PATH_MAX];
 	struct activity_target target;
-	struct map code;	  /* inodes of the files of which it runs something */
-	u32 opened;		  /* files; */
-	u32 read;		  /* and those of them about which nothing was known */
-	char why_not[GO_WHY_NOT]; /* why labels of its goroutines cannot be read, or empty */
-	int refused;		  /* the errno for which something of it was not to be looked at, or 0 */
-	bool unfinished;	  /* the turn was over before all files were read */
-	bool from_program; /* the program's own variable comes before those of libraries, as in dynamic linking */
+	struct map code;      /* inodes of the files of which it runs something */
+	u32 opened;	      /* files; */
+	u32 read;	      /* and those of them about which nothing was known */
+	struct go_program go; /* its own file is one, and has none of the variables */
+	int refused;	      /* the errno for which something of it was not to be looked at, or 0 */
+	bool unfinished;      /* the turn was over before all files were read */
+	bool from_program;    /* the program's own variable comes before those of libraries, as in dynamic linking */
 	bool musl;
 };
 
@@ -289,18 +289,15 @@ static void read_file(struct activities *a, struct process *p, int fd, struct kn
 	vec_push(&a->files, *f);
 }
 
-/* A program in Go says by labels what its threads work for, if it has no variable for that. */
-static void use_go(struct process *p, const struct go_program *go)
+/* A program in Go says by labels what its threads work for, if none of its files has a variable for that. */
+static void use_go(struct process *p)
 {
-	if (*go->why_not) {
-		memcpy(p->why_not, go->why_not, sizeof(p->why_not));
+	if (!p->go.is_go || *p->go.why_not || p->unfinished || p->target.kind != ACTIVITY_KIND_NONE)
 		return;
-	}
-	p->from_program = true;
 	p->target.kind = ACTIVITY_KIND_STATIC;
-	p->target.form = (u16)go->form;
-	p->target.where = (u64)go->where;
-	p->target.go = go->at;
+	p->target.form = (u16)p->go.form;
+	p->target.where = (u64)p->go.where;
+	p->target.go = p->go.at;
 }
 
 /* The first mapping of a file: does it define the variable? */
@@ -325,8 +322,8 @@ static void look_at_file(struct activities *a, struct process *p, const struct m
 	read_file(a, p, fd, &f);
 	close(fd);
 	p->musl |= f.as_program && s->musl;
-	if (f.go.is_go && !p->from_program)
-		use_go(p, &f.go);
+	if (f.go.is_go)
+		p->go = f.go;
 	if (s->kind > ACTIVITY_KIND_NONE && !p->from_program &&
 	    (f.as_program || p->target.kind == ACTIVITY_KIND_NONE)) {
 		p->from_program = f.as_program;
@@ -398,6 +395,7 @@ static void look_at_process(struct activities *a, struct process *p)
 			look_at_mapping(a, p, &m);
 	bytes_free(&maps);
 	map_free(&p->code);
+	use_go(p);
 	set_table(p);
 }
 
@@ -434,7 +432,7 @@ static void refuse_go(struct activities *a, struct process *p)
 		notify_warn(a->to,
 			    "--activity: labels of process %u, a program in Go, cannot be read: %s; samples of such "
 			    "processes are counted apart",
-			    p->pid, p->why_not);
+			    p->pid, p->go.why_not);
 	a->told_of_go = true;
 }
 
@@ -456,7 +454,7 @@ static void answer(struct activities *a, const struct activity_key *key)
 		p->target.go = before.go;
 	} else if (p->refused && p->target.kind == ACTIVITY_KIND_NONE) {
 		refuse(a, p);
-	} else if (*p->why_not && p->target.kind == ACTIVITY_KIND_NONE) {
+	} else if (*p->go.why_not && p->target.kind == ACTIVITY_KIND_NONE) {
 		refuse_go(a, p);
 	}
 	p->target.ask_after = times <= SOON_TIMES ? SOON_NS : MIN(SOON_NS << MIN(times - SOON_TIMES, 10u), LATE_NS);

@@ -8,7 +8,7 @@
  *
  * Labels are made before a goroutine gets them, never change afterwards, and the garbage collector does not move them.
  * So with the thread stopped they are never found half written. What is read may be anything, all the same: each step
- * is a read that may fail, and how many there are does not depend on what was read.
+ * is a read that may fail, and there are never more than STEPS of them for pairs, of which each has two texts.
  *
  * Up to Go 1.23 they are a map. It has an array of buckets, of which each has a byte for each of its eight pairs, the
  * keys, the values, and the address of a bucket more. While a map grows there is an array of old buckets as well,

@@ -290,7 +290,7 @@ static void test_long_samples(void **state)
 	}
 }
 
-/* More branches of one function than there is room for at first; what ran between them ends where the next one was
+/* More steps in one function than are ever kept; what ran between branches ends where the next one was
  * taken. */
 static void test_more_than_are_known(void **state)
 {
