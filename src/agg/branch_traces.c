@@ -182,19 +182,13 @@ static void start_counting(struct branch_traces *t)
 		k->by[i] = hash_u64(i);
 }
 
-/* Both halves of the product, so that each bit of both decides. */
-static inline u64 product(u64 a, u64 b)
-{
-	__uint128_t all = (__uint128_t)a * b;
-
-	return (u64)all ^ (u64)(all >> 64);
-}
-
 /* Who chooses the branches does not know the numbers that they are mixed with. */
 static inline u32 hash_of(const struct known_branches *k, u32 mapped_1, const struct branch_entry *b, u64 next)
 {
-	return (u32)((product(b->from ^ k->by[0], b->to ^ k->by[1]) + product(next ^ k->by[2], mapped_1 ^ k->by[3])) >>
-		     32);
+	u64 taken = hash_product(b->from ^ k->by[0], b->to ^ k->by[1]);
+	u64 after = hash_product(next ^ k->by[2], mapped_1 ^ k->by[3]);
+
+	return (u32)((taken + after) >> 32);
 }
 
 static inline bool is_step(const struct step *s, u32 mapped_1, const struct branch_entry *b, u64 next)

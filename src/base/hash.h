@@ -48,11 +48,17 @@ static inline u64 hash_u64(u64 x)
 	return hash_finish(x ^ hash_seed());
 }
 
-static inline u64 hash_mix_by(u64 seed, u64 h, u64 x)
+/* Both halves of the product of two values, so that each bit of both decides. */
+static inline u64 hash_product(u64 a, u64 b)
 {
-	__uint128_t m = (__uint128_t)(h ^ x ^ seed ^ 0x2d358dccaa6c78a5u) * 0x9e3779b97f4a7c15u;
+	__uint128_t m = (__uint128_t)a * b;
 
 	return (u64)m ^ (u64)(m >> 64);
+}
+
+static inline u64 hash_mix_by(u64 seed, u64 h, u64 x)
+{
+	return hash_product(h ^ x ^ seed ^ 0x2d358dccaa6c78a5u, 0x9e3779b97f4a7c15u);
 }
 
 /* h is a hash already: with two plain values, pairs with the same exclusive-or would have the same hash. */
