@@ -271,6 +271,8 @@ u32 profile_own_row(const struct profile *p, const struct profile_event *e, u32 
 /* Adds the counts of stacks in e's finished tree to p->tally (frames, unresolved, stacks, broken), and, unless
  * somebody knows more, where they end, and why. */
 void profile_count_stacks(struct profile *p, const struct profile_event *e);
+/* Counts a frame in p->tally, that many times. */
+void profile_count_frame(struct profile *p, u32 frame, u64 times);
 #define CUT_IN_DSO (1u << 31)
 /* Adds cut stacks that were counted by DSO. */
 void profile_add_cuts(struct profile *p, const struct stack_cuts *by_dso);

@@ -131,6 +131,12 @@ void profile_add_cuts(struct profile *p, const struct stack_cuts *by_dso)
 	}
 }
 
+void profile_count_frame(struct profile *p, u32 frame, u64 times)
+{
+	p->tally.frames += times;
+	p->tally.unresolved += frames_get(p->frames, frame)->sym == ID_NONE ? times : 0;
+}
+
 void profile_count_stacks(struct profile *p, const struct profile_event *e)
 {
 	const struct tree_node *nodes = e->tree.nodes.v;
@@ -145,9 +151,7 @@ void profile_count_stacks(struct profile *p, const struct profile_event *e)
 		if (!n->parent)
 			continue; /* a group */
 		f = frames_get(p->frames, n->frame);
-		p->tally.frames += n->total_samples;
-		if (f->sym == ID_NONE)
-			p->tally.unresolved += n->total_samples;
+		profile_count_frame(p, n->frame, n->total_samples);
 		/* The outermost frame decides; one of the kernel has no user stack behind it. */
 		if (nodes[n->parent].parent || !chains || f->level != '.')
 			continue;

@@ -35,13 +35,10 @@ static void count_frames(struct profile *p, const struct tree *t)
 {
 	for (u32 i = 1; i < t->nodes.n; i++) {
 		const struct tree_node *n = &t->nodes.v[i];
-		u64 times;
 
-		if (!n->parent)
-			continue; /* a group */
-		times = (u64)__builtin_popcountll(events_of(t, i)) * n->total_samples;
-		p->tally.frames += times;
-		p->tally.unresolved += frames_get(p->frames, n->frame)->sym == ID_NONE ? times : 0;
+		if (n->parent) /* no group */
+			profile_count_frame(p, n->frame,
+					    (u64)__builtin_popcountll(events_of(t, i)) * n->total_samples);
 	}
 }
 
