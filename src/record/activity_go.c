@@ -8,7 +8,7 @@
  *
  * Labels are made before a goroutine gets them, never change afterwards, and the garbage collector does not move them.
  * So with the thread stopped they are never found half written. What is read may be anything, all the same: each step
- * is a read that may fail, and there are never more than STEPS of them for pairs, of which each has two texts.
+ * is a read that may fail, and there are never more than STEPS + 1 of them for pairs, of which each has two texts.
  *
  * Up to Go 1.23 they are a map. It has an array of buckets, of which each has a byte for each of its eight pairs, the
  * keys, the values, and the address of a bucket more. While a map grows there is an array of old buckets as well,
@@ -172,6 +172,16 @@ static void put_pair_of_list(struct code *c)
 	read_user(c, LABEL, PAIR_BYTES, CUT_LABELS);
 }
 
+/* Reads the text whose address is at LABEL + at into the record, at place R1. R2 is its length. */
+static void read_text(struct code *c, int16_t at)
+{
+	calc_with(c, BPF_ADD, R1, SCRATCH);
+	calc(c, BPF_ADD, R1, DATA + 2);
+	load(c, BPF_DW, R3, FP, (int16_t)(LABEL + at));
+	call(c, BPF_FUNC_probe_read_user);
+	jump(c, BPF_JNE, R0, 0, LEFT_OUT);
+}
+
 /* The pair into the record, if it fits and can be read. AGAIN: where its value is to be, TABLE: the size of the record
  * then. */
 static void put_pair(struct code *c)
@@ -193,21 +203,14 @@ static void put_pair(struct code *c)
 	calc_with(c, BPF_ADD, R1, R5);
 	store(c, BPF_B, R1, DATA, R2);
 	store(c, BPF_B, R1, DATA + 1, R4);
-	calc(c, BPF_ADD, R1, DATA + 2);
-	load(c, BPF_DW, R3, FP, LABEL);
-	call(c, BPF_FUNC_probe_read_user);
-	jump(c, BPF_JNE, R0, 0, LEFT_OUT);
+	copy(c, R1, R5);
+	read_text(c, 0);
 	/* The bounds once more, as old kernels forget those of what was stored. */
-	load(c, BPF_DW, R5, FP, AGAIN);
-	jump(c, BPF_JGT, R5, ACTIVITY_FIXED + ACTIVITY_ATTRS_MAX, LEFT_OUT);
+	load(c, BPF_DW, R1, FP, AGAIN);
+	jump(c, BPF_JGT, R1, ACTIVITY_FIXED + ACTIVITY_ATTRS_MAX, LEFT_OUT);
 	load(c, BPF_DW, R2, FP, LABEL + TEXT_BYTES + 8);
 	jump(c, BPF_JGT, R2, LABEL_MAX, LEFT_OUT);
-	copy(c, R1, SCRATCH);
-	calc_with(c, BPF_ADD, R1, R5);
-	calc(c, BPF_ADD, R1, DATA + 2);
-	load(c, BPF_DW, R3, FP, LABEL + TEXT_BYTES);
-	call(c, BPF_FUNC_probe_read_user);
-	jump(c, BPF_JNE, R0, 0, LEFT_OUT);
+	read_text(c, TEXT_BYTES);
 	load(c, BPF_DW, R1, FP, TABLE);
 	store(c, BPF_W, SCRATCH, offsetof(struct activity_head, size), R1);
 	go(c, LABEL_DONE);
@@ -236,11 +239,12 @@ void activity_put_go(struct code *c)
 	here(c, IN_LIST);
 	put_pair_of_list(c);
 	here(c, HAVE_LABEL);
+	jump(c, BPF_JEQ, R9, STEPS, CUT_LABELS);
 	put_pair(c);
 	here(c, LABEL_DONE);
 	calc(c, BPF_ADD, R9, 1);
-	jump(c, BPF_JLT, R9, STEPS, NEXT_LABEL);
-	here(c, CUT_LABELS); /* there are more */
+	jump(c, BPF_JLE, R9, STEPS, NEXT_LABEL); /* once more, so that exactly STEPS of them are not said to be cut */
+	here(c, CUT_LABELS);			 /* there are more, or may be */
 	put_status(c, ACTIVITY_BARE);
 	/* 0s behind the last one, as behind other records. */
 	here(c, END_LABELS);

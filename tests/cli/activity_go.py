@@ -76,7 +76,7 @@ if shutil.which("gcc"):
 
 # A version that nobody knows yet: said, and counted apart.
 version = run(GO, "env", "GOVERSION").strip().encode()
-newer = pathlib.Path("program").read_bytes().replace(version, b"go1.99.9".ljust(len(version), b"0"))
+newer = pathlib.Path("program").read_bytes().replace(version, b"go1.99.00000"[:len(version)])
 pathlib.Path("newer").write_bytes(newer)
 os.chmod("newer", 0o755)
 said = subprocess.run([reticle, "record", "--activity", "--", "./newer", "0.5"], capture_output=True, text=True,

@@ -106,7 +106,24 @@ static void be_right(struct bucket *b, struct pair *p)
 	set(goroutines + LABELS, LIST ? (void *)&list : (void *)&map_at);
 }
 
-/* The same, and one thing of it is a lie, or several are. */
+/* So many labels, of which 16 buckets hold 128. */
+static void be_full(struct bucket *b, struct pair *p, unsigned n)
+{
+	struct text key = { "a", 1 }, value = { "", 0 };
+
+	be_right(b, p);
+	for (unsigned i = 0; i < n; i++) {
+		b[i / 8].full[i % 8] = 77;
+		b[i / 8].keys[i % 8] = key;
+		b[i / 8].values[i % 8] = value;
+		p[i] = (struct pair){ key, value };
+	}
+	b[0].next = n > 128 ? b + 16 : NULL;
+	map = (struct map){ .count = n, .log2 = 4, .buckets = b };
+	list = (struct list){ p, n, n };
+}
+
+/* The label of be_right, and one thing of it is a lie, or several are. */
 static void lie(struct bucket *b, struct pair *p)
 {
 	unsigned char *parts[] = { (unsigned char *)&map, (unsigned char *)&list, (unsigned char *)b,
@@ -187,14 +204,20 @@ __attribute__((noinline)) void work(double seconds)
 		;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	unsigned char *pages = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	static struct bucket bucket[2];
-	static struct pair pairs[4];
+	static struct bucket bucket[17];
+	static struct pair pairs[129];
 
 	end = pages + 4096;
 	munmap(end, 4096);
+	if (argc > 1) {
+		be_full(bucket, pairs, (unsigned)atoi(argv[1]));
+		goroutine = goroutines;
+		work(0.5);
+		return 0;
+	}
 	work(0.3);
 	for (unsigned n = 0; n < 1200; n++) {
 		const void *lies[] = { (void *)(uintptr_t)any(), (void *)1, end - 50, end - 400, end, bytes };
@@ -209,7 +232,7 @@ int main(void)
 	goroutine = NULL;
 	be_right(bucket, pairs);
 	goroutine = goroutines;
-	work(0.25);
+	work(1);
 	puts("done");
 	return 0;
 }
@@ -238,3 +261,8 @@ for name, version, curg, labels, of_pairs in (("map", "go1.19.8", 192, 360, 0), 
     print(f"{name}: {right} of the last {len(last)} are right")
     if right < 300:
         sys.exit(f"{name}: they are to be 'without ids http.route=/right', and are {sorted(set(last))[:20]}")
+    for many, are_cut in (("128", False), ("129", True)):
+        run(reticle, "record", "-q", "--activity", "-F", "1000", "--", f"./{name}", many)
+        said = next(line for line in run(reticle, "report").splitlines() if line.startswith("# Activities: "))
+        if "belong to one" not in said or ("without attributes" in said) != are_cut:
+            sys.exit(f"{name} with {many} labels: {said}")

@@ -184,7 +184,7 @@ def is_right(said, ids, attributes):
     """Attributes are in any order."""
     for key, value in attributes.items():
         text = f" {key}={value}"
-        if text not in said + " ":
+        if text not in said:
             return False
         said = said.replace(text, "", 1)
     return said == ids
