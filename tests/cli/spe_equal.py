@@ -15,7 +15,7 @@ import sys
 from lib.checks import Checks
 from lib.peer import run
 from lib.sanitized import SANITIZED
-from lib.spe_file import L1_ACCESS, N1, Operation, Recording, operations, payload
+from lib.spe_file import BUILD, L1_ACCESS, N1, Operation, Recording, operations, payload
 
 RETICLE = os.environ["RETICLE"]
 ALL = ["--time", "0,100000"]
@@ -114,6 +114,12 @@ def apart(path):
             check(f"{path}: rows of events together and apart by {keys} {more}", shown[0] == shown[1])
 
 
+def files(path):
+    """Files that only operations name are listed, although these are samples of nothing then."""
+    said = run(RETICLE, "buildid-list", "-H", "-i", path).stdout
+    check(f"{path}: files: {said}", said == f"{BUILD.hex()} /nowhere/program\n")
+
+
 def sums(path, ops):
     total = json.loads(run(RETICLE, "spe", "-i", path, "--json", "-s", "symbol_iaddr").stdout)["events"][0]["total"]
     check(f"{path}: {total['operations']} of {len(ops)} operations", total["operations"] == len(ops))
@@ -138,5 +144,6 @@ for number, (name, midrs, kinds, count, more) in enumerate(RECORDINGS):
     made = recording(name, midrs, kinds, count, **more)
     same(name, number)
     apart(name)
+    files(name)
     sums(name, made)
 sys.exit(check.failed)

@@ -10,6 +10,7 @@ AUXTRACE_INFO, AUXTRACE, TIME_CONV = 70, 71, 79
 SPE_ID, DUMMY_ID, ACTIVITY_ID, PMU = 101, 102, 103, 8
 RAW, BPF_OUTPUT, EVENT_DESC = 1 << 10, 10, 12
 BASE, LENGTH = 0x400000, 0x100000
+MAPPED_BUILD, BUILD = 1 << 14, bytes(range(1, 21))
 KIND_SPE, CPUID = 4, 9
 N1 = 0x413FD0C1
 L1_ACCESS, L1_REFILL, TLB_ACCESS, TLB_WALK, NOT_TAKEN, MISPREDICTED, LLC_ACCESS, LLC_REFILL, REMOTE = (
@@ -84,8 +85,9 @@ class Recording:
         self.data += record(COMM, struct.pack("<II", pid, tid) + name.encode().ljust(16, b"\0") +
                             trailer(pid, tid, time, 0))
         if pid == tid:
-            where = struct.pack("<IIQQQIIQQII", pid, tid, BASE, LENGTH, 0, 8, 1, 99, 0, 5, 2)
-            self.data += record(MMAP2, where + b"/nowhere/program\0".ljust(24, b"\0") + trailer(pid, tid, time + 1, 0))
+            where = struct.pack("<IIQQQB3x20sII", pid, tid, BASE, LENGTH, 0, len(BUILD), BUILD, 5, 2)
+            self.data += record(MMAP2, where + b"/nowhere/program\0".ljust(24, b"\0") + trailer(pid, tid, time + 1, 0),
+                                2 | MAPPED_BUILD)
 
     def switch(self, cpu, before, after, time):
         """From one process to another."""
