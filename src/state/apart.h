@@ -63,12 +63,14 @@ int apart_lines(struct apart_file *f, const u64 *addrs, u32 n, struct bytes *rep
  * All of the functions that hold linked addresses, of which each is higher than the one before, inlined calls and all:
  * u64 from, u64 to: in all of that range the same function holds addresses, or none; so those that follow there have
  * no answers of their own. u64, where it is entered; u32 ranges, u32 spans; the ranges, two u64 each; the spans by
- * address, up to the next one or the end of a range: u64 start, u32 frames, innermost first; each frame three u32s,
- * its line, the line where its function begins and the discriminator, and the linkers' name of its function with a NUL
- * behind it. Without ranges: nothing holds the address. An answer that has become long ends early, and the rest is to
- * be asked for once more. A function in several parts may come several times. Otherwise as apart_lines; the file was
- * opened with lines.
+ * address, up to the next one or the end of a range: u64 start, u32 frames, innermost first; each frame four u32s,
+ * its line, the line where its function begins, the discriminator, and where the linkers' name of its function is,
+ * with a NUL behind it, counted from the beginning of the answer: right behind these numbers; or, if it has at most
+ * APART_NAME_AGAIN bytes, where the answer has had it before. Without ranges: nothing holds the address. An answer
+ * that has become long ends early, and the rest is to be asked for once more. A function in several parts may come
+ * several times. Otherwise as apart_lines; the file was opened with lines.
  */
+#define APART_NAME_AGAIN 512
 int apart_functions(struct apart_file *f, const u64 *addrs, u32 n, struct bytes *reply, const char **why);
 
 /*

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/cursor.h"
+#include "base/map.h"
 #include "state/apart.h"
 #include "state/debuginfo.h"
 #include "state/dso_answers.h"
@@ -260,24 +261,49 @@ static void ask_for(struct dsos *d, struct dso_slot *s, const u64 *addrs, u32 n)
 	map_free(&asked);
 }
 
-static bool take_rows(struct cursor *c, u32 n, struct source_function *out)
+/* An answer about functions, and where names are in it that may come again. */
+struct functions_answer {
+	const struct bytes *bytes;
+	struct cursor c;
+	struct map names;
+};
+
+/* The next name: it follows, or the answer has had it. Nothing else is taken for one, so that all names together have
+ * no more bytes than the answer. */
+static const char *take_name(struct functions_answer *a)
 {
-	for (u32 i = 0; i < n && !c->bad; i++) {
+	u32 at = cursor_u32(&a->c);
+	const char *name;
+
+	if (at != (size_t)(a->c.p - a->bytes->p)) {
+		a->c.bad |= map_get(&a->names, at) == ID_NONE;
+		return a->c.bad ? NULL : (const char *)a->bytes->p + at;
+	}
+	name = take_text(&a->c, true);
+	if (name && (const char *)a->c.p - name <= APART_NAME_AGAIN)
+		map_set(&a->names, at, 0);
+	return name;
+}
+
+static bool take_rows(struct functions_answer *a, u32 n, struct source_function *out)
+{
+	for (u32 i = 0; i < n && !a->c.bad; i++) {
 		struct source_row r;
 
-		r.line = cursor_u32(c);
-		r.first_line = cursor_u32(c);
-		r.discriminator = cursor_u32(c);
-		r.function = take_text(c, true);
-		if (!c->bad)
+		r.line = cursor_u32(&a->c);
+		r.first_line = cursor_u32(&a->c);
+		r.discriminator = cursor_u32(&a->c);
+		r.function = take_name(a);
+		if (!a->c.bad)
 			vec_push(&out->rows, r);
 	}
-	return !c->bad;
+	return !a->c.bad;
 }
 
 /* As apart_functions has it. False: it is damaged. A function without ranges or spans tells nothing. */
-static bool take_function(struct cursor *c, struct source_function *out)
+static bool take_function(struct functions_answer *a, struct source_function *out)
 {
+	struct cursor *c = &a->c;
 	u32 ranges, spans;
 
 	out->ranges.n = out->spans.n = out->rows.n = 0;
@@ -297,7 +323,7 @@ static bool take_function(struct cursor *c, struct source_function *out)
 
 		span.n = cursor_u32(c);
 		c->bad |= span.n > APART_FRAMES || (i && span.start < out->spans.v[i - 1].start);
-		if (take_rows(c, span.n, out))
+		if (take_rows(a, span.n, out))
 			vec_push(&out->spans, span);
 	}
 	return !c->bad;
@@ -313,19 +339,21 @@ struct function_taker {
  * nobody wants more. */
 static size_t take_functions(const struct bytes *reply, const u64 *linked, size_t n, struct function_taker *t)
 {
-	struct cursor c = cursor_over(reply->p, reply->len, false);
+	struct functions_answer a = { .bytes = reply, .c = cursor_over(reply->p, reply->len, false) };
 	size_t i = 0;
 
-	while (i < n && cursor_left(&c)) {
-		u64 from = cursor_u64(&c), to = cursor_u64(&c);
+	while (i < n && cursor_left(&a.c)) {
+		u64 from = cursor_u64(&a.c), to = cursor_u64(&a.c);
 
-		if (!take_function(&c, &t->f) || from > linked[i] || to <= linked[i])
-			return 0;
-		if (t->f.ranges.n && t->f.spans.n && !t->take(t->ctx, &t->f))
-			return 0;
+		if (!take_function(&a, &t->f) || from > linked[i] || to <= linked[i] ||
+		    (t->f.ranges.n && t->f.spans.n && !t->take(t->ctx, &t->f))) {
+			i = 0;
+			break;
+		}
 		while (i < n && linked[i] < to)
 			i++;
 	}
+	map_free(&a.names);
 	return i;
 }
 

@@ -39,9 +39,18 @@
 /* A function, or an inlined call in one. */
 struct node {
 	Dwarf_Die die;
-	u32 parent;	      /* the function around it, or ID_NONE */
-	const char *name;     /* NULL: not fetched yet */
-	struct symtab *inner; /* of an outer function: ranges of what is within; NULL: not walked yet */
+	u32 parent;	       /* the function around it, or ID_NONE */
+	const char *name;      /* NULL: not fetched yet */
+	struct symtab *inner;  /* of an outer function: ranges of what is within; NULL: not walked yet */
+	struct origin *origin; /* NULL: not fetched yet */
+};
+
+/* What an answer about a whole function says of it, or of a call inlined into it. */
+struct origin {
+	const char *name;	 /* as the linker knows it; "" if it has none */
+	u32 size;		 /* of that, with the NUL */
+	u32 first;		 /* the line where it begins */
+	u32 line, discriminator; /* of the call, in the function around it */
 };
 
 struct unit {
@@ -66,6 +75,7 @@ struct dwarf_file {
 	void (*done)(void *what);
 	struct map joined; /* hash of unit and file name -> index in paths */
 	VEC(const char *) paths;
+	struct map put; /* where a name is in memory -> where the present answer has it */
 };
 
 /* A range that cannot hold code: empty, backwards, or of a function that was dropped. */
@@ -245,6 +255,7 @@ void dwarf_file_close(struct dwarf_file *f)
 	symtab_free(f->by_addr);
 	arena_free(&f->arena);
 	map_free(&f->joined);
+	map_free(&f->put);
 	vec_free(&f->paths);
 	if (f->attached)
 		f->done(f->attached);
@@ -457,20 +468,37 @@ static const char *linkage_name(Dwarf_Die *die)
 	return name ? name : "";
 }
 
-static void put_frame(Dwarf_Die *die, const struct position *at, struct bytes *out)
+static struct origin *origin_of(struct dwarf_file *f, struct node *n)
 {
-	const char *name = linkage_name(die);
-	int first = 0;
+	const char *name;
+	int first;
 
-	if (dwarf_decl_line(die, &first) || first < 0)
+	if (n->origin)
+		return n->origin;
+	name = linkage_name(&n->die);
+	if (dwarf_decl_line(&n->die, &first) || first < 0)
 		first = 0;
-	bytes_u32(out, at->line);
-	bytes_u32(out, (u32)first);
-	bytes_u32(out, at->discriminator);
-	bytes_put(out, name, strlen(name) + 1);
+	n->origin = arena_new(&f->arena, struct origin);
+	*n->origin = (struct origin){ .name = name, .size = (u32)strlen(name) + 1, .first = (u32)first };
+	if (dwarf_tag(&n->die) == DW_TAG_inlined_subroutine) {
+		n->origin->line = number_attr(&n->die, DW_AT_call_line);
+		n->origin->discriminator = number_attr(&n->die, DW_AT_GNU_discriminator);
+	}
+	return n->origin;
 }
 
-static void put_span(struct unit *u, u64 vaddr, struct bytes *out)
+/* Once in each answer, unless it is so long that reading it again and again would take long. */
+static void put_name(struct dwarf_file *f, const struct origin *o, struct bytes *out)
+{
+	u32 here = (u32)out->len + sizeof(here);
+	u32 at = o->size <= APART_NAME_AGAIN ? *map_at(&f->put, (uintptr_t)o->name, here) : here;
+
+	bytes_u32(out, at);
+	if (at == here)
+		bytes_put(out, o->name, o->size);
+}
+
+static void put_span(struct dwarf_file *f, struct unit *u, u64 vaddr, struct bytes *out)
 {
 	struct position at = position_at(u, vaddr);
 	u32 node = node_at(u, vaddr), n = 0;
@@ -480,13 +508,16 @@ static void put_span(struct unit *u, u64 vaddr, struct bytes *out)
 	bytes_u32(out, 0);
 	while (node != ID_NONE && n < APART_FRAMES) {
 		struct node *nd = &u->nodes.v[node];
+		const struct origin *o = origin_of(f, nd);
 
-		put_frame(&nd->die, &at, out);
+		bytes_u32(out, at.line);
+		bytes_u32(out, o->first);
+		bytes_u32(out, at.discriminator);
+		put_name(f, o, out);
 		n++;
 		if (dwarf_tag(&nd->die) != DW_TAG_inlined_subroutine)
 			break;
-		at.line = number_attr(&nd->die, DW_AT_call_line);
-		at.discriminator = number_attr(&nd->die, DW_AT_GNU_discriminator);
+		at = (struct position){ o->line, o->discriminator };
 		node = nd->parent;
 	}
 	memcpy(out->p + count, &n, sizeof(n));
@@ -567,6 +598,8 @@ u64 dwarf_file_function(struct dwarf_file *f, u64 vaddr, struct bytes *out)
 	size_t begin = out->len;
 	ptrdiff_t next = 0;
 
+	if (!begin) /* another answer */
+		map_free(&f->put);
 	node = u ? node_at(u, vaddr) : ID_NONE;
 	while (node != ID_NONE && dwarf_tag(&u->nodes.v[node].die) == DW_TAG_inlined_subroutine)
 		node = u->nodes.v[node].parent;
@@ -595,7 +628,7 @@ u64 dwarf_file_function(struct dwarf_file *f, u64 vaddr, struct bytes *out)
 	for (size_t i = 0; i < addrs.n && out->len - begin < MOST_BYTES; i++) {
 		if (i && addrs.v[i] == addrs.v[i - 1])
 			continue;
-		put_span(u, addrs.v[i], out);
+		put_span(f, u, addrs.v[i], out);
 		head.spans++;
 	}
 	memcpy(out->p + begin, &head, sizeof(head));

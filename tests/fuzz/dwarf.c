@@ -5,6 +5,7 @@
  */
 #include "state/dwarf.h"
 #include "base/cursor.h"
+#include "base/map.h"
 #include "fuzz.h"
 #include "state/data_types.h"
 #include "state/elf_file.h"
@@ -31,6 +32,7 @@ static void ask(struct dwarf_file *d, u64 addr)
 static void ask_for_function(struct dwarf_file *d, u64 addr)
 {
 	struct bytes out = { 0 };
+	struct map names = { 0 };
 	struct cursor c;
 	u32 ranges, spans;
 	u64 last = 0, known = dwarf_file_function(d, addr, &out);
@@ -54,14 +56,22 @@ static void ask_for_function(struct dwarf_file *d, u64 addr)
 		MUST(start >= last && n <= FRAMES);
 		for (last = start; n--;) {
 			const u8 *end;
+			u32 name;
 
 			cursor_skip(&c, 12);
+			name = cursor_u32(&c);
+			if (name != c.p - out.p) {
+				MUST(map_get(&names, name) != ID_NONE);
+				continue;
+			}
 			end = memchr(c.p, 0, cursor_left(&c));
 			MUST(end);
 			cursor_skip(&c, (u64)(end - c.p) + 1);
+			map_set(&names, name, 0);
 		}
 	}
 	MUST(!c.bad && !cursor_left(&c));
+	map_free(&names);
 	bytes_free(&out);
 }
 
