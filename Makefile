@@ -10,8 +10,8 @@
 #   make bench-memory  Arm SPE: decoding, reports and tables of 500 MB of packets, beside perf
 #   make bench-activity  what activities cost: calls of the library, time in BPF and bytes per sample, a server
 #                  under load
-#   make lab       kernels with and without the patches of kernel/, and reticle on them, in QEMU; not part of check,
-#                  minutes the first time
+#   make lab       Debian's kernels and one with the patches of kernel/, and reticle on them, in QEMU; not part of
+#                  check, minutes the first time
 #   make install   install under PREFIX (default /usr/local)
 #   make format    clang-format all sources
 BUILD ?= build

@@ -26,7 +26,7 @@ STOCK["spe"] = STOCK["debian-6.12"]
 DRIVERS = {"spe": LAB / "spe/lab_spe.c"}  # a module that is loaded there
 SELFTESTS = ["burst_sampling", "tls_user"]
 KERNELS = [*BUILT, *STOCK]
-ON_DEMAND = ("kasan", "x86")  # slow: only built and booted when they are named
+ON_DEMAND = ("plain", "kasan", "x86")  # only built and booted when they are named
 # What the kernel's make calls the architecture, what it makes, prefix of the compiler.
 ARM = ("arm64", "Image", CROSS)
 X86 = ("x86", "bzImage", "x86_64-linux-gnu-")

@@ -237,7 +237,7 @@ ROWS = {
                "tagged 5 30", same_later),
               ("perf-top", "--stdio -d 1 -n --show-total-period --sort comm", "rivals 1 1 100000000", is_top),
               (ATTR, "-t 'test-record-*'", "", is_attr)],
-    "plain": [("perf-record-plain", "", "rivals 1 1 30000000", is_plain)],
+    "debian-6.12": [("perf-record-plain", "", "rivals 1 1 30000000", is_plain)],
 }
 
 

@@ -13,9 +13,9 @@ import json
 import os
 import pathlib
 import re
-import resource
 import shutil
 import struct
+import subprocess
 import time
 
 from base import CACHE, CROSS, Failed, LAB, LabError, RETICLE, compiler_version, held, key_of, need, run, scratch
@@ -474,10 +474,11 @@ def is_metrics(r):
 def seconds(*command):
     """-> the least user and system time of five runs"""
     def once():
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)  # in microseconds; os.times() has ticks
-        run([str(part) for part in command])
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        p = subprocess.Popen([str(part) for part in command], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        _, status, used = os.wait4(p.pid, 0)  # of this one alone: other threads have children, too
+        p.returncode = os.waitstatus_to_exitcode(status)
+        need(not p.returncode, f"{command}: exit status {p.returncode}")
+        return used.ru_utime + used.ru_stime
 
     return min(once() for _ in range(5))
 
@@ -628,20 +629,13 @@ WITH_SPE = [("spe-pipe", f"{operations.SPE} -c 20000", "rivals 2 2 3000000",
              is_piped(operations.is_spe(500, more=operations.of_threads(4)))),
             *operations.ROWS]
 WITH_SERIES += perftools.ROWS["burst"]
-SCENARIOS = {"plain": WITHOUT_SERIES[:2] + perftools.ROWS["plain"], "burst": WITH_SERIES,
-             **{name: WITHOUT_SERIES + OF_CPUS for name in STOCK}, "spe": WITH_SPE}
-# Not run unless rows are named: the patched one and Debian's do. (perf itself is the exception: Debian's is another
-# one.)
-NAMED_ONLY = ("plain",)
+SCENARIOS = {"burst": WITH_SERIES, **{name: WITHOUT_SERIES + OF_CPUS + perftools.ROWS.get(name, []) for name in STOCK},
+             "spe": WITH_SPE}
 
 
 def chosen(name, patterns):
-    """-> the kernel's rows whose names match one of the patterns; without these, all, but for those that must be
-    named"""
-    rows = SCENARIOS.get(name, [])
-    if patterns:
-        return [row for row in rows if any(fnmatch.fnmatch(row[0], p) for p in patterns)]
-    return [row for row in rows if (name not in NAMED_ONLY or is_perf(row)) and row[0] not in NAMED_ONLY]
+    """-> the kernel's rows whose names match one of the patterns; without these, all"""
+    return [row for row in SCENARIOS.get(name, []) if any(fnmatch.fnmatch(row[0], p) for p in patterns or ["*"])]
 
 
 def is_perf(row):
