@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# check: no binary
+# check: no binary, plain
 # The library of activities on aarch64, under qemu-user: what it does in a process. The other tests of it need what
 # qemu-user 7.2 does not do: ptrace, and madvise with MADV_DONTFORK and MADV_WIPEONFORK, without which a child has the
 # context and the journal of its parent.

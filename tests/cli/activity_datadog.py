@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# check: alone
+# check: alone, plain
 """A server in Node that another SDK instruments: @datadog/pprof says what each callback works for in V8's own frames
 (nodejs_v1_dev), which takes Node 24. The server is examples/activity/node_server.js, with that module in the place of
 ours. record --activity finds every sample in the right span, nested ones and those of the worker thread as well."""

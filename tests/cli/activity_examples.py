@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# check: alone
+# check: alone, plain
 """examples/activity: each program says at its end which of its functions worked in which span. record --activity finds
 every sample of these functions in that span, and those of functions that work for no one in none. The HTTP server and
 tasks.py, in Python, say when they worked for which span."""

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# check: no binary
+# check: no binary, plain
 # The library of activities is installed alone, a program of C and one of C++ are built with pkg-config, and Python and
 # Node load it.
 set -eu

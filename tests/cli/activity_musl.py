@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# check: alone
+# check: alone, plain
 """The library of activities with musl: its own tests, with both models of thread-local storage; and programs that are
 recorded, by journals and, where that may be used, with BPF: static ones, and with a library that is loaded late."""
 import os

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# check: alone
+# check: alone, plain
 """The module for Node: examples/activity/node_server.js says when each of its threads worked for which span, or for
 none, while it serves many requests in turn, with nested spans, timers, files, errors and a worker thread. record
 --activity finds every sample there in the right one, and so does --activity=journal, without BPF."""

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# check: plain
 """record --activity: more processes come and go than the BPF program can remember, and the server that begins after
 them is looked at all the same."""
 import json

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# check: alone
+# check: alone, plain
 """examples/activity/sqlite_server.c, which answers from a database: the samples of each route are as many as the
 server's own clocks say of its CPU time, within what chance does to samples."""
 import concurrent.futures

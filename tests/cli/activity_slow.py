@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# check: plain
 """reticle activity: by route, and --slow names the function that only slow requests run; nested activities; who may
 not record them, and what cannot be combined."""
 import csv

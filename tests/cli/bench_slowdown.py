@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """bench/run: what samples take from a program is found among what else disturbs its rounds."""
-# check: no binary
+# check: no binary, plain
 import importlib.machinery
 import importlib.util
 import itertools

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# check: figures
+# check: plain
 """The default table tells what waits for L1, for L2 and for memory apart, and its columns are called after the cache
 that was counted: cache-references and cache-misses are of another one on each kind of machine."""
 import json

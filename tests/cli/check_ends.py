@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# check: no binary
+# check: no binary, plain
 """What a test leaves behind is ended by scripts/check with it: in its process group, in a session of its own, without
 a parent, and when the test is out of time."""
 import importlib.machinery

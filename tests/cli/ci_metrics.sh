@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# check: plain
 # The script of doc/ci-metrics.md, run as it stands there on two commits: it passes when nothing changed, and names
 # what grew.
 # shellcheck source=/dev/null

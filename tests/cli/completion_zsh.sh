@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# check: plain
 # zsh completion, run by zsh itself: which words it offers behind a line. The functions that would put them on the
 # screen print them instead, as completion itself works only in a terminal that somebody types into.
 set -u

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """diff: two recordings (tests/recipe/diff-*.recipe) row by row, in all formats; and what fails a CI job."""
-# check: threads, leaks
+# check: leaks, threads
 import csv
 import io
 import json

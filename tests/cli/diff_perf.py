@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# check: plain
 """diff finds the same rows and the same values as `perf diff` does, on recordings made here and on old ones."""
 import glob
 import os

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# check: plain
 """One filter for all commands: each takes the same options, keeps the same samples, and says in the same words that a
 list has no names and that nothing is left. The recordings are recipes, so what has to be kept is known."""
 import collections

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# check: plain
 """Call graphs by function, address and source line, with shares, periods and counts, have the branches of perf's; rows
 as a tree of their keys are perf's. Branches of equal weight, too, stand in perf's order."""
 import os

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# check: figures
+# check: plain
 # Recordings made to take memory: no more than twice the file, and what any report takes. Rows and call trees are what
 # was asked for, and larger than samples that are nothing but an address.
 set -u

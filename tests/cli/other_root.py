@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# check: plain
 """Programs below another root directory (chroot, another mount namespace): their build ids are recorded while they
 live, report names their functions then, and says afterwards what to do; --symfs does."""
 import os

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# check: plain
 """What is listed of recordings that others made is what perf lists, as a whole: evlist, buildid-list, the headers.
 (Records are compared by report_records.py.) What differs is named here, with its reason in doc/differences.md."""
 import collections

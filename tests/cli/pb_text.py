@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# check: plain
 """What an independent reader made of a recording is what we make of it.
 
 NAME.pb_text beside a recording NAME is the decode by google/perf_data_converter as protobuf text. Every field in it is

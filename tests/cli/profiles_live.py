@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# check: alone
+# check: alone, plain
 """export --to pprof and otlp of a recording with --activity: for each trace and span as many samples as script shows
 for it, with its attribute; the times are those of the wall clock, and the totals those of report --json."""
 import collections

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# check: plain
 """reticle-push.service: what it starts does its work as another user, with the rights that the unit gives and no
 others. It sends samples of root's programs, with the files that they had mapped before and the kernel's names."""
 import ctypes.util

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# check: no binary
+# check: no binary, plain
 """Random tables in Parquet are the same for DuckDB, hyparquet and our own reader (which tests/cli/parquet.py compares
 with what was written)."""
 import os

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# check: plain
 # For the same options, record opens events with the attrs that perf's record uses.
 # shellcheck source=/dev/null
 . "$SRCDIR/tests/cli/record_lib.bash"

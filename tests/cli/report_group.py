@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# check: plain
 """report --group has the tables of `perf report --group`, on recordings with groups and without."""
 import difflib
 import os

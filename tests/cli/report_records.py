@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# check: plain
 """report --stats, --tasks and --mmaps print line by line what `perf report` does, on recordings made here and on old
 ones."""
 import glob

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A coarser table is the sum of a finer one: nothing may move from one thread, event or object to another because rows
 are split differently, or because more threads work on it."""
-# check: threads
+# check: threads, plain
 import collections
 import csv
 import glob

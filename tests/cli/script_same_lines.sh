@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# check: alone
+# check: alone, plain
 # script prints what perf script prints, byte for byte, of recordings that perf makes here and now.
 set -u
 command -v perf >/dev/null || {

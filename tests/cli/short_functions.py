@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# check: figures
+# check: plain
 """Metrics of functions that are shorter than a window, as report shows them by default, against exact counts: small
 functions in hot loops, callers of such, recursion, libc, stripped code, objects, all that ran; and what the table says
 where it has windows alone."""

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# check: figures
+# check: plain
 """What branch records of the virtual PMU tell beyond the branches. Counters of LBR are held against counts that are
 read at every instruction; records of BRBE against those of LBR from the same run, and against what Linux's driver
 makes of them. And what BRBE has not is refused, with a way out."""

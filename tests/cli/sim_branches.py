@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# check: figures
+# check: plain
 """Branch records of the virtual PMU, held against its own samples of every single branch: what a sample shows is what
 ran before it, by all filters, with what was mispredicted. And what cannot be had is refused."""
 import json

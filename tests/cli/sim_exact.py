@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# check: figures
+# check: plain
 """The virtual PMU against a plugin that counts instructions one by one (tests/sim/step.c): totals, and which
 instruction each sample shows. And that neither sampling, truth nor left out models change what is counted."""
 import filecmp

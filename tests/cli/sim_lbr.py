@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# check: figures
+# check: plain
 """Call stacks of branch records, cut and stitched, against the stacks that the program had: --pmu=sim --call-graph lbr
 writes both into each sample, the exact one as its call chain. Not one frame that is shown may be wrong, and as many as
 before have to be found: without numbers of registers (hw_idx) 90 % of what is found with them. Depths of 32, 16 and 8;

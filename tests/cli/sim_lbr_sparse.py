@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# check: figures
+# check: plain
 """Call stacks of branch records, cut and stitched, where samples are far apart: not one frame may be wrong, though
 most of what shows a call to be another one, or a thread to jump, was overwritten before a sample was taken.
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# check: figures
+# check: plain
 """record --truth of sampled operations: each field of each record of Arm SPE (aarch64) and of mem-loads and mem-stores
 (x86_64) is what the simulated core knows, physical addresses too; filters leave out what they say."""
 import csv

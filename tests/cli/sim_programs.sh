@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# check: figures
+# check: plain
 # Real programs under the virtual PMU do what they do without it, and their recordings tell where they were.
 # shellcheck source=/dev/null
 . "$SRCDIR/tests/cli/record_lib.bash"

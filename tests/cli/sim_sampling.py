@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# check: figures
+# check: plain
 """Samples of the virtual PMU, number by number: periods, schedules, groups, shares, skid, throttling, loss."""
 import collections
 import filecmp

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# check: figures
+# check: plain
 """Arm SPE of the virtual PMU: when every operation is sampled, operations and their events are what it counts; shares
 of sampled ones are those of all; filters, threads, processes and refusals; and perf reads the same."""
 import json

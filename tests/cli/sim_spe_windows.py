@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# check: figures
+# check: plain
 """Metrics of short functions from a PMU whose addresses are late, with Arm SPE beside it, against exact counts: what
 operations tell is right and not marked, where windows alone know nothing. Operations that were filtered, or stand for
 another number than was counted, are not used, and the report says so."""

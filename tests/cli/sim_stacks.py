@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# check: figures
+# check: plain
 """Chains of the virtual PMU against what the program itself knows, where calls do not nest (tests/sim/walks.c) and
 where stacks change (tests/sim/coroutines.c)."""
 import json

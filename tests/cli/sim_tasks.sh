@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# check: figures
+# check: plain
 # Programs that start programs under the virtual PMU: they behave as natively, and all of them are recorded.
 # shellcheck source=/dev/null
 . "$SRCDIR/tests/cli/record_lib.bash"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# check: figures
+# check: plain
 """record --truth: exact counts add up, however threads, processes, signals and longjmps tangle; windows are what was
 sampled; an independent counter agrees."""
 import collections

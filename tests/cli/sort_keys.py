@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# check: threads
+# check: plain, threads
 """report --sort by what samples carry: fields of tracepoints, cgroups, sockets, addresses. The rows are perf's."""
 import collections
 import json

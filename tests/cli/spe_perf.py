@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# check: plain
 """Arm SPE's samples and packets are printed as perf 6.1 prints them, line for line and in its order."""
 import os
 import re

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# check: plain
 # Libraries whose loading takes longer than all that --version does are loaded by those who need them alone.
 set -eu
 

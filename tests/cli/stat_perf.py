@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# check: plain
 """stat beside perf stat, option by option: the same lines and fields, in the same columns, whatever the numbers
 are."""
 import os

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# check: plain
 """doc/tables.md: DuckDB runs each of its queries, over recordings of the virtual PMU, and what they say is what
 report, mem and c2c say."""
 import collections

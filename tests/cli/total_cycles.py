@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# check: plain
 """report --total-cycles: the blocks of a program and their cycles are those that the samples' branch records say, as
 script prints them; what the option cannot do is said."""
 import collections

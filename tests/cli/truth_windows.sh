@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# check: figures
+# check: plain
 # Function metrics against exact counts: jitter against resonance, discarding in very short functions.
 # shellcheck source=/dev/null
 . "$SRCDIR/tests/cli/record_lib.bash"

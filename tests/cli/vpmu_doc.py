@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The table of cores in doc/vpmu.md holds the numbers of vpmu/model.c, and the schema's keys are those of a truth."""
-# check: no binary
+# check: no binary, plain
 import os
 import pathlib
 import re

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# check: alone
+# check: alone, plain
 """Windows of real kernels, made with the kernel's clock: twins, bursts, tasks that come; and what is refused."""
 import collections
 import json
