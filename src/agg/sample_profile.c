@@ -221,34 +221,11 @@ static void forget(struct known_function *f)
 	*f = (struct known_function){ 0 };
 }
 
-/* Names of a function's rows, which are few, by where they are in memory. */
-struct known_names {
-	struct {
-		const char *linked;
-		u32 name;
-	} v[64];
-};
-
-static u32 known_name(struct maker *m, struct known_names *known, const char *linked)
-{
-	u32 slot = hash_u64((uintptr_t)linked) % ARRAY_LEN(known->v);
-	size_t names = m->p->names.entries.n;
-
-	if (known->v[slot].linked != linked) {
-		known->v[slot].linked = linked;
-		known->v[slot].name = writable_name(m, linked);
-		if (m->p->names.entries.n > names)
-			m->memory += sizeof(struct strtab_entry) + strlen(linked);
-	}
-	return known->v[slot].name;
-}
-
 /* False: there is no more room. */
 static bool get_to_know(void *ctx, const struct source_function *f)
 {
 	struct maker *m = ctx;
 	struct known_function k = { .entry = f->entry, .n = (u32)f->spans.n };
-	struct known_names names = { 0 };
 	u64 first = hash_pair(f->ranges.v[0].start, f->ranges.v[0].end);
 	u32 id = (u32)m->known.n;
 
@@ -264,9 +241,12 @@ static bool get_to_know(void *ctx, const struct source_function *f)
 	k.frames = mem_alloc((f->rows.n + 1) * sizeof(*k.frames));
 	for (size_t i = 0; i < f->rows.n; i++) {
 		const struct source_row *r = &f->rows.v[i];
+		size_t names = m->p->names.entries.n;
 
-		k.frames[i] = (struct frame){ known_name(m, &names, r->function), (r->line - r->first_line) & 0xffff,
+		k.frames[i] = (struct frame){ writable_name(m, r->function), (r->line - r->first_line) & 0xffff,
 					      r->discriminator };
+		if (m->p->names.entries.n > names)
+			m->memory += sizeof(struct strtab_entry) + strlen(r->function);
 	}
 	for (size_t i = 0; i < f->spans.n; i++)
 		k.spans[i] = (struct span){ f->spans.v[i].start, k.frames + f->spans.v[i].first, f->spans.v[i].n };

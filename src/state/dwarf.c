@@ -468,7 +468,7 @@ static const char *linkage_name(Dwarf_Die *die)
 	return name ? name : "";
 }
 
-static struct origin *origin_of(struct dwarf_file *f, struct node *n)
+static const struct origin *origin_of(struct dwarf_file *f, struct node *n)
 {
 	const char *name;
 	int first;

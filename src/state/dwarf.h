@@ -29,8 +29,9 @@ bool dwarf_file_is_split(const struct dwarf_file *f);
  */
 u32 dwarf_file_at(struct dwarf_file *f, u64 vaddr, struct source_frame *out, u32 max);
 
-/* Appends all of the outer function that holds a linked address, as apart_functions has it. Returns up to where that
- * says what holds the next addresses, too; that is behind vaddr, unless it is the last address that there is. */
+/* Appends all of the outer function that holds a linked address, as apart_functions has it, to an answer: `out` is
+ * empty, or has what was appended for other addresses of f since it was. Returns up to where that says what holds the
+ * next addresses, too; that is behind vaddr, unless it is the last address that there is. */
 u64 dwarf_file_function(struct dwarf_file *f, u64 vaddr, struct bytes *out);
 
 #endif

@@ -7,7 +7,7 @@
 #include "state/dso.h"
 
 struct source_row {
-	const char *function; /* as the linker knows it; mostly the same pointer for the same name */
+	const char *function; /* as the linker knows it */
 	u32 line, first_line; /* of the file; of the function */
 	u32 discriminator;
 };

@@ -7,6 +7,7 @@ sample of its own.
 With --time each operation is one, because each has another time; here it leaves nothing out. That the sums are right
 is checked against the operations as well.
 """
+import itertools
 import json
 import os
 import random
@@ -101,10 +102,10 @@ OPTIONS = [[], ["--mem-mode"], ["--comm", "first"], ["--symbol-filter", "a"], ["
 
 def apart(path, turn):
     """An operation is counted once for all events that it is a sample of, unless something is measured: then each
-    event has a tree of its own. Both give the same rows in the same order. Keys have other options in each
-    recording."""
-    for n, keys in enumerate(KEYS[:2] + KEYS[4:-1] + ["comm", "mem,type"]):
-        more, shown = OPTIONS[(n + turn) % len(OPTIONS)], []
+    event has a tree of its own. Both give the same rows in the same order."""
+    ways = list(itertools.product(KEYS[:2] + KEYS[4:-1] + ["comm", "mem,type"], OPTIONS))
+    for keys, more in ways[turn::len(OPTIONS) + 1] if SANITIZED else ways:
+        shown = []
         for measured in ([], ["--show-cpu-utilization"]):
             p = run(RETICLE, "report", "-i", path, "--json", "--itrace=fmtbaMi1i", "--sort", keys, *more, *measured)
             check(f"{path}: {keys} {more} {measured}: {p.stderr}", p.returncode == 0)
