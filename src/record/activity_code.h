@@ -77,6 +77,7 @@ enum label {
 	IS_POINTER,
 	AT_RECORD,
 	NEXT_ENTRY,
+	OTHER_KEY,
 	IN_ENTRY,
 	IS_GO,
 	IS_GO_LIST,

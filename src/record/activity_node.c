@@ -7,8 +7,9 @@
  * The frame is a Map of JavaScript. Its table has a head of two words, three counts, a word for each bucket, and then
  * entries of three words: key, value, and the next entry of the bucket. Numbers are in the upper halves of words, and
  * addresses of objects have their lowest bit set. All that is as in the 64-bit V8 of Node 24, whose pointers are
- * not compressed. Maps of frames are made anew when they change, so a table is never found half written; but the
- * garbage collector moves objects, and a sample meanwhile can find nothing.
+ * not compressed. Maps of frames are made anew when they change, so a table is never found half written. The garbage
+ * collector moves objects: it copies them, and leaves what they held in the old place until all that leads to them is
+ * right. So it does not matter which of the two is read, but for the key, whose address is compared.
  */
 #include "record/activity_code.h"
 
@@ -78,6 +79,20 @@ static void put_bucket(struct code *c)
 	read_user(c, AGAIN, 8, NO_RECORD);
 }
 
+/* While the garbage collector moves objects, the module's handle of the key says where the key is now, before the
+ * table's entry does. What was moved begins with its new address, without a tag; anything else with the address of its
+ * map, with one. */
+static void enter_if_moved(struct code *c)
+{
+	copy(c, R3, R1);
+	calc(c, BPF_SUB, R3, TAG);
+	read_user(c, PLACE, 8, OTHER_KEY);
+	load(c, BPF_DW, R1, FP, PLACE);
+	calc(c, BPF_ADD, R1, TAG);
+	load(c, BPF_DW, R2, FP, SLOT + KEY_AT);
+	jump_with(c, BPF_JEQ, R1, R2, IN_ENTRY);
+}
+
 void activity_put_node(struct code *c)
 {
 	put_table(c);
@@ -95,6 +110,8 @@ void activity_put_node(struct code *c)
 	load(c, BPF_DW, R1, FP, ENTRY);
 	load(c, BPF_DW, R2, FP, SLOT + KEY_AT);
 	jump_with(c, BPF_JEQ, R1, R2, IN_ENTRY);
+	enter_if_moved(c);
+	here(c, OTHER_KEY);
 	load(c, BPF_DW, R1, FP, ENTRY + 16);
 	store(c, BPF_DW, FP, AGAIN, R1);
 	calc(c, BPF_SUB, R9, 1);

@@ -3,7 +3,8 @@
 # check: alone, plain
 """A server in Node that another SDK instruments: @datadog/pprof says what each callback works for in V8's own frames
 (nodejs_v1_dev), which takes Node 24. The server is examples/activity/node_server.js, with that module in the place of
-ours. record --activity finds every sample in the right span, nested ones and those of the worker thread as well."""
+ours, and with objects to throw away. record --activity finds every sample in the right span, nested ones, those of the
+worker thread, and those within the garbage collector as well."""
 import os
 import pathlib
 import platform
@@ -59,10 +60,27 @@ __attribute__((constructor)) static void publish(void)
 }
 """
 
+# What its work does instead: the collector then moves objects all the time, also those that say whose work it is.
+COUNT = """\
+  for (let i = 0; i < steps; i++)
+    x = (x + i * i) % 1_000_003;
+"""
+MAKE_GARBAGE = """\
+  const kept = [];
+  for (let i = 0; i < steps / 5; i++) {
+    kept[i % 4096] = { i, text: 'x' + i, list: [i, x] };
+    x = (x + kept[i * 7 % 4096 % (i + 1)].i * i) % 1_000_003;
+  }
+"""
+
 need_bpf()
 need_readers()
 need(None if platform.machine() == "x86_64" else "npm has this Node for x86_64 only")
 need(None if NODE.exists() else "npm has not installed this Node")
+server = (SOURCES / "examples/activity/node_server.js").read_text()
+if COUNT not in server:
+    raise SystemExit("node_server.js works in another way")
+pathlib.Path("server.js").write_text(server.replace(COUNT, MAKE_GARBAGE))
 pathlib.Path("spans.js").write_text(MODULE)
 pathlib.Path("publish.c").write_text(PUBLISH)
 subprocess.run(["cc", "-shared", "-fPIC", "-pthread", f"-I{SOURCES}/activity/include", "-o", "publish.so", "publish.c",
@@ -70,7 +88,7 @@ subprocess.run(["cc", "-shared", "-fPIC", "-pthread", f"-I{SOURCES}/activity/inc
 settings = {"RETICLE_ACTIVITY_MODULE": os.path.abspath("spans.js"), "LD_PRELOAD": os.path.abspath("publish.so"),
             "DATADOG_PPROF": PLACE / "node_modules/@datadog/pprof"}
 output = serve("node_server", "env", *(f"{name}={value}" for name, value in settings.items()), str(NODE),
-               str(SOURCES / "examples/activity/node_server.js"))
+               os.path.abspath("server.js"))
 truth = read_times("node_server", output)
 if len(truth) != 2:
     raise SystemExit(f"the server and its worker are two threads, not {len(truth)}")
