@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """report --ignore-callees, --parent and --exclude-other have the rows, shares and graphs of `perf report`."""
 import collections
+import difflib
 import os
 import re
 import shutil
@@ -11,6 +12,8 @@ import sys
 from lib.machine import need_recording
 
 reticle = os.environ["RETICLE"]
+# left works once for main and twice for again, right 5 times, main itself 9 times: no two of these, or sums of them,
+# are the same. In which order perf has callers of equal weight depends on where its heap has their files.
 PROGRAM = """
 #include <time.h>
 volatile int sink;
@@ -18,15 +21,16 @@ volatile int sink;
 FUNCTION(sys_tick, for (int i = 0; i < 20000; i++) sink += n + i)
 FUNCTION(helper, sys_tick(n))
 FUNCTION(left, helper(n))
-FUNCTION(right, helper(n); helper(n + 1))
-FUNCTION(again, if (n > 0) again(n - 1); else left(n))
+FUNCTION(right, for (int i = 0; i < 5; i++) helper(n + i))
+FUNCTION(again, if (n > 0) { again(n - 1); } else { left(n); left(n + 1); })
 int main(void)
 {
 	while (clock() < CLOCKS_PER_SEC / 2) {
 		left(1);
 		right(2);
 		again(3);
-		sys_tick(4);
+		for (int i = 0; i < 9; i++)
+			sys_tick(4);
 	}
 }
 """
@@ -76,6 +80,11 @@ def rows(tool, path, *options):
     return found
 
 
+def difference(options, want, got):
+    return "\n".join([f"{options}: perf has {len(want)} lines, reticle {len(got)}",
+                      *difflib.unified_diff(want, got, "perf", "reticle", lineterm="")])
+
+
 def main():
     need_recording()
     for tool in ("perf", "cc"):
@@ -103,7 +112,7 @@ def main():
         options = ["--no-children", "--percent-limit", "2", *options]
         want, got = lines(["perf"], "calls.data", *options), lines([reticle], "calls.data", *options)
         if not want or want != got:
-            sys.exit(f"{options}:\nperf:\n" + "\n".join(want) + "\nreticle:\n" + "\n".join(got))
+            sys.exit(difference(options, want, got))
     # With totals equal rows stand in another order; callers come first there, and where a form of the table has none:
     # of that perf shows functions that only called others, too.
     for options in (["--hierarchy", "--sort", "parent,sym", "-p", "left|again", "-g", "none"],
@@ -114,7 +123,7 @@ def main():
                             if of_program(line) and not (line.startswith("     0.00%") and "-F" in options))
                      for tool in (["perf"], [reticle]))
         if not want or want != got:
-            sys.exit(f"{options}:\nperf:\n" + "\n".join(want) + "\nreticle:\n" + "\n".join(got))
+            sys.exit(difference(options, want, got))
     # The kernel's functions, too, where its symbols can be read: every row that has a symbol.
     record("files.data", "-e", "cpu-clock", "-F", "5000", "--", "sh", "-c",
            "ls -lR /usr/lib >/dev/null; find /usr/share | sort >/dev/null")
