@@ -18,11 +18,13 @@ import struct
 import subprocess
 import time
 
-from base import CACHE, CROSS, Failed, LAB, LabError, RETICLE, compiler_version, held, key_of, need, run, scratch
+from base import (CACHE, CROSS, Failed, LAB, LabError, RETICLE, ROOT, compiler_version, key_of, made_tree, need, run,
+                  scratch)
 from cross import programs
 from fetch import unpacked
 from guest import boot, cpio
 from kernels import STOCK, kernel, module
+import activities
 import operations
 import perftools
 
@@ -629,7 +631,8 @@ WITH_SPE = [("spe-pipe", f"{operations.SPE} -c 20000", "rivals 2 2 3000000",
              is_piped(operations.is_spe(500, more=operations.of_threads(4)))),
             *operations.ROWS]
 WITH_SERIES += perftools.ROWS["burst"]
-SCENARIOS = {"burst": WITH_SERIES, **{name: WITHOUT_SERIES + OF_CPUS + perftools.ROWS.get(name, []) for name in STOCK},
+SCENARIOS = {"burst": WITH_SERIES, **{name: WITHOUT_SERIES + OF_CPUS + activities.ROWS + perftools.ROWS.get(name, [])
+                                     for name in STOCK},
              "spe": WITH_SPE}
 
 
@@ -646,18 +649,26 @@ def is_perf(row):
 # ---- the guest
 
 def helpers():
-    """-> {path in a guest: file}: the programs of lab/programs"""
-    sources = sorted((LAB / "programs").glob("*.c"))
-    place = CACHE / f"programs-{key_of(compiler_version(), *sources)}"
-    with held("programs"):
-        if not place.exists():
-            with scratch() as tmp:
-                (tmp / "bin").mkdir()
-                for source in sources:
-                    run([CROSS + "gcc", "-std=gnu17", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", "-Werror", "-static",
-                         "-pthread", "-o", str(tmp / "bin" / source.stem), str(source)])
-                os.rename(tmp / "bin", place)
-    return {f"bin/{f.name}": f for f in sorted(place.iterdir())}
+    """-> {path in a guest: file}: the programs of lab/programs. served has the library of activities within itself,
+    and as served-tlsdesc in a shared library whose thread data it asks a function for."""
+    sources, library = sorted((LAB / "programs").glob("*.c")), sorted((ROOT / "activity/src").glob("*.c"))
+    compiler = [CROSS + "gcc", "-std=gnu17", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", "-Werror", "-pthread",
+                f"-I{ROOT / 'activity/include'}"]
+    shared = "libreticle-activity.so.0"
+
+    def make(directory):
+        for folder in ("bin", "lib"):
+            (directory / folder).mkdir()
+        for source in sources:
+            parts = library if source.stem == "served" else []
+            run([*compiler, "-static", "-o", directory / "bin" / source.stem, source, *parts])
+        run([*compiler, "-shared", "-fPIC", f"-Wl,-soname,{shared},-z,nodelete", "-o", directory / "lib" / shared,
+             *library])
+        run([*compiler, "-o", directory / "bin/served-tlsdesc", LAB / "programs/served.c", directory / "lib" / shared])
+
+    read_by = [*sources, *library, ROOT / "activity/src/journal.h", ROOT / "activity/include/reticle/activity.h"]
+    place = made_tree(CACHE / f"programs-{key_of(compiler_version(), *map(str, compiler), *read_by)}", make)
+    return {str(f.relative_to(place)): f for f in sorted(place.rglob("*")) if f.is_file()}
 
 
 def initramfs(files, script):
