@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * served THREADS ROUNDS: so many threads on CPU 0, which all say what they work for: in each round a span of a trace
- * of the thread's own, and within that another one. Prints when each thread worked for which: TID BEGIN END TRACE/SPAN,
- * in ns of CLOCK_MONOTONIC.
+ * of the thread's own, and within that another one. Prints when each thread worked for which: TID BEGIN END
+ * TRACE/SPAN, in ns of CLOCK_MONOTONIC.
  */
 #include <pthread.h>
 #include <reticle/activity.h>

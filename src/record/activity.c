@@ -47,6 +47,7 @@
 static const struct tls_name names[] = {
 	[ACTIVITY_FORM_POINTER] = { "otel_thread_ctx_v1", 8 },
 	[ACTIVITY_FORM_NODE] = { "otel_thread_ctx_nodejs_v1", 32 },
+	[ACTIVITY_FORM_SET] = { "custom_labels_current_set", 8 },
 };
 
 /* What a file says, by what it is: never by what it is called, as another user may call another file the same. */
@@ -300,6 +301,16 @@ static void use_go(struct process *p)
 	p->target.go = p->go.at;
 }
 
+/* Is this the variable to take, though there may be one? A context says more than labels do. */
+static bool comes_first(const struct process *p, const struct tls_symbol *s, bool as_program)
+{
+	bool labels = s->name == ACTIVITY_FORM_SET;
+
+	if (p->target.kind == ACTIVITY_KIND_NONE)
+		return true;
+	return labels == (p->target.form == ACTIVITY_FORM_SET) ? as_program && !p->from_program : !labels;
+}
+
 /* The first mapping of a file: does it define the variable? */
 static void look_at_file(struct activities *a, struct process *p, const struct maps_line *m)
 {
@@ -324,8 +335,7 @@ static void look_at_file(struct activities *a, struct process *p, const struct m
 	p->musl |= f.as_program && s->musl;
 	if (f.go.is_go)
 		p->go = f.go;
-	if (s->kind > ACTIVITY_KIND_NONE && !p->from_program &&
-	    (f.as_program || p->target.kind == ACTIVITY_KIND_NONE)) {
+	if (s->kind > ACTIVITY_KIND_NONE && comes_first(p, s, f.as_program)) {
 		p->from_program = f.as_program;
 		p->target.kind = s->kind;
 		p->target.form = (u16)s->name;

@@ -9,8 +9,8 @@
 #include "record/activity_prog.h"
 #include "record/bpf_code.h"
 
-/* The scratch: a record; room behind it, into which a label may lead that does not fit; and what a goroutine's labels
- * are read from. */
+/* The scratch: a record; room behind it, into which a label may lead that does not fit; and what labels are read
+ * from. */
 #define LABEL_MAX 255
 #define DATA ((int16_t)sizeof(struct activity_head)) /* of the record in the scratch: where it begins */
 #define WORK_BYTES 304
@@ -38,7 +38,7 @@ enum {
 	SLOT = -112,  /* 32 bytes: what a slot holds; the head of a context */
 	EMPTY = -176, /* a target of which nothing is known */
 	ENTRY = -176, /* of a Map in Node (24 bytes) */
-	LABEL = -208, /* of a goroutine: where its key and its value are, and how long they are */
+	LABEL = -208, /* where its key and its value are, and how long they are */
 };
 _Static_assert(STARTED - KEY == offsetof(struct activity_key, started), "a key is in one piece");
 _Static_assert(EMPTY + (int)sizeof(struct activity_target) <= SLOT, "a target has room");
@@ -79,8 +79,9 @@ enum label {
 	NEXT_ENTRY,
 	OTHER_KEY,
 	IN_ENTRY,
-	IS_GO,
-	IS_GO_LIST,
+	IS_LABELS,
+	IS_SET,
+	IS_LIST,
 	SAME_SIZE,
 	HAVE_OLD,
 	HAVE_LABELS,
@@ -121,8 +122,8 @@ static inline void put_status(struct code *c, enum activity_status s)
  * with the record's address in PLACE; or to COMPARE if the thread works for nothing, to NO_THREAD or NO_RECORD if it
  * cannot be read. */
 void activity_put_node(struct code *c);
-/* record/activity_go.c: likewise, of a thread of a Go program. The labels of its goroutine become the record that is
- * in the scratch, and it goes to COMPARE in any case. */
-void activity_put_go(struct code *c);
+/* record/activity_labels.c: likewise, of a thread of a Go program, or of one with Custom Labels. Its labels become the
+ * record that is in the scratch, and it goes to COMPARE in any case. */
+void activity_put_labels(struct code *c);
 
 #endif

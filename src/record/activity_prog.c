@@ -265,10 +265,10 @@ static void put_other_forms(struct code *c)
 {
 	load(c, BPF_H, R1, TARGET, offsetof(struct activity_target, form));
 	jump(c, BPF_JEQ, R1, ACTIVITY_FORM_POINTER, IS_POINTER);
-	jump(c, BPF_JNE, R1, ACTIVITY_FORM_NODE, IS_GO);
+	jump(c, BPF_JNE, R1, ACTIVITY_FORM_NODE, IS_LABELS);
 	activity_put_node(c);
-	here(c, IS_GO);
-	activity_put_go(c);
+	here(c, IS_LABELS);
+	activity_put_labels(c);
 }
 
 /* The thread's record, into the scratch, with its attributes. Behind its end there are 0s, so that whole words can be

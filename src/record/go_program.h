@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Programs in Go: where the labels of their goroutines are (runtime/pprof.Do, SetGoroutineLabels), for the BPF program
- * that reads them (record/activity_go.c). The linker of Go writes its version into each program, also where symbols
- * and debug information are left out; that says where the runtime has what.
+ * that reads them (record/activity_labels.c). The linker of Go writes its version into each program, also where
+ * symbols and debug information are left out; that says where the runtime has what.
  */
 #ifndef RECORD_GO_PROGRAM_H
 #define RECORD_GO_PROGRAM_H

@@ -59,6 +59,9 @@ static void put_attribute(struct labelled *out, struct label_keys *keys, struct 
 		out->whole = false;
 		return;
 	}
+	if (out->met[number / 64] >> number % 64 & 1)
+		return; /* the first one counts */
+	out->met[number / 64] |= 1ull << number % 64;
 	out->record[out->size++] = (u8)number;
 	out->record[out->size++] = (u8)value.len;
 	memcpy(out->record + out->size, value.p, value.len);
@@ -87,6 +90,7 @@ void labels_take(struct labels *l, u32 pid, const struct activity_record *r, str
 	out->size = ACTIVITY_FIXED;
 	out->whole = true;
 	out->keys = keys;
+	memset(out->met, 0, sizeof(out->met));
 	while (cursor_left(&c) && activity_label_next(&c, &key, &value)) {
 		switch (activity_label_id(key, value, id)) {
 		case ACTIVITY_TRACE_ID:

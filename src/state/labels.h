@@ -25,9 +25,10 @@ struct labels {
 
 struct labelled {
 	u8 record[LABELS_RECORD];
-	u32 size;		       /* of the record */
-	bool whole;		       /* nothing was left out because there was no room */
-	const struct label_keys *keys; /* good as long as the labels are; names are added later */
+	u32 size;			 /* of the record */
+	bool whole;			 /* nothing was left out because there was no room */
+	u64 met[ACTIVITY_KEYS_MAX / 64]; /* names that it has; the first value of one counts */
+	const struct label_keys *keys;	 /* good as long as the labels are; names are added later */
 };
 
 void labels_free(struct labels *l);

@@ -192,12 +192,37 @@ static void test_too_many(void **state)
 	assert_false(activity_attribute_named(a, "n256", &value));
 	timelines_free(&t);
 	put_head(&b, ACTIVITY_LABELS, ACTIVITY_KNOWN, 1);
-	for (int i = 0; i < 400; i++)
-		put_label(&b, "same", "0123456789");
+	for (int i = 0; i < 100; i++) {
+		snprintf(name, sizeof(name), "n%d", i);
+		put_label(&b, name, "0123456789");
+	}
 	a = only(&t, &b);
 	assert_int_equal(a->status, ACTIVITY_BARE);
 	assert_true(a->record.len <= LABELS_RECORD);
-	assert_true(activity_attribute_named(a, "same", &value) && equals(value, "0123456789"));
+	assert_true(activity_attribute_named(a, "n0", &value) && equals(value, "0123456789"));
+	assert_false(activity_attribute_named(a, "n99", &value));
+	timelines_free(&t);
+	bytes_free(&b);
+}
+
+/* While a label is replaced there are two of its name. */
+static void test_first_counts(void **state)
+{
+	struct timelines t = { 0 };
+	struct bytes b = { 0 };
+	const struct activity *a;
+	struct str value;
+
+	(void)state;
+	put_head(&b, ACTIVITY_LABELS, ACTIVITY_KNOWN, 1);
+	put_label(&b, "other", "1");
+	put_label(&b, "same", "old");
+	for (int i = 0; i < 400; i++)
+		put_label(&b, "same", "new");
+	a = only(&t, &b);
+	assert_int_equal(a->status, ACTIVITY_KNOWN);
+	assert_true(activity_attribute_named(a, "same", &value) && equals(value, "old"));
+	assert_true(activity_attribute_named(a, "other", &value) && equals(value, "1"));
 	timelines_free(&t);
 	bytes_free(&b);
 }
@@ -231,8 +256,9 @@ static void test_broken_labels(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ids),	 cmocka_unit_test(test_labels),	       cmocka_unit_test(test_names),
-		cmocka_unit_test(test_too_many), cmocka_unit_test(test_broken_labels),
+		cmocka_unit_test(test_ids),	     cmocka_unit_test(test_labels),
+		cmocka_unit_test(test_names),	     cmocka_unit_test(test_too_many),
+		cmocka_unit_test(test_first_counts), cmocka_unit_test(test_broken_labels),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

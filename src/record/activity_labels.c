@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Labels of goroutines (runtime/pprof.Do, SetGoroutineLabels) in Go. Which goroutine a thread runs changes without any
+ * Labels: pairs of texts, in which programs say what they work for.
+ *
+ * Those of goroutines (runtime/pprof.Do, SetGoroutineLabels) in Go. Which goroutine a thread runs changes without any
  * call of the program, and the runtime keeps that: the thread's variable is the goroutine on whose stack it is, which
  * may be one of the runtime's own; from there it goes to the thread (m), to the goroutine that it runs (curg), and to
  * the labels of that one, as the runtime's own profiler does. A goroutine takes its labels along, and so do those that
@@ -13,6 +15,11 @@
  * Up to Go 1.23 they are a map. It has an array of buckets, of which each has a byte for each of its eight pairs, the
  * keys, the values, and the address of a bucket more. While a map grows there is an array of old buckets as well,
  * whose pairs move one by one: those that have moved say so in their byte. From Go 1.24 on they are a slice of pairs.
+ *
+ * Custom Labels (version 1 of that ABI: libraries for C, C++ and Rust) are a set that the thread's variable leads to.
+ * It begins as a slice does, and its pairs have the lengths of texts before their addresses. The program writes in
+ * such an order that each place is a whole pair, or one whose key has no address and which does not count. While a
+ * label is replaced both are there, and the first one counts.
  *
  * The record is as codec/activity.h has it: pairs of texts, each with its length in a byte. What does not fit is left
  * out, and the status says that.
@@ -35,7 +42,7 @@ enum {
 	BUCKET_BYTES = BUCKET_MORE + 8,
 };
 
-/* A slice. */
+/* A slice, or a set. */
 enum { LIST_AT = 0, LIST_LENGTH = 8, LIST_BYTES = 16 };
 #define PAIR_BYTES (2 * TEXT_BYTES)
 _Static_assert(LABEL + PAIR_BYTES == EMPTY, "a pair has its place");
@@ -170,6 +177,16 @@ static void put_pair_of_list(struct code *c)
 	jump(c, BPF_JEQ, R1, 0, END_LABELS);
 	take_next(c, PAIR_BYTES);
 	read_user(c, LABEL, PAIR_BYTES, CUT_LABELS);
+	load(c, BPF_H, R1, TARGET, offsetof(struct activity_target, form));
+	jump(c, BPF_JNE, R1, ACTIVITY_FORM_SET, HAVE_LABEL);
+	for (int16_t at = LABEL; at < LABEL + PAIR_BYTES; at = (int16_t)(at + TEXT_BYTES)) {
+		load(c, BPF_DW, R1, FP, at);
+		load(c, BPF_DW, R2, FP, (int16_t)(at + 8));
+		store(c, BPF_DW, FP, at, R2);
+		store(c, BPF_DW, FP, (int16_t)(at + 8), R1);
+	}
+	load(c, BPF_DW, R1, FP, LABEL);
+	jump(c, BPF_JEQ, R1, 0, LABEL_DONE);
 }
 
 /* Reads the text whose address is at LABEL + at into the record, at place R1. R2 is its length. */
@@ -218,14 +235,20 @@ static void put_pair(struct code *c)
 	put_status(c, ACTIVITY_BARE);
 }
 
-void activity_put_go(struct code *c)
+void activity_put_labels(struct code *c)
 {
+	load(c, BPF_H, R1, TARGET, offsetof(struct activity_target, form));
+	jump(c, BPF_JEQ, R1, ACTIVITY_FORM_SET, IS_SET);
 	put_way(c);
 	load(c, BPF_H, R1, TARGET, offsetof(struct activity_target, form));
-	jump(c, BPF_JEQ, R1, ACTIVITY_FORM_GO_LIST, IS_GO_LIST);
+	jump(c, BPF_JEQ, R1, ACTIVITY_FORM_GO_LIST, IS_LIST);
 	put_map(c);
 	go(c, HAVE_LABELS);
-	here(c, IS_GO_LIST);
+	here(c, IS_SET);
+	read_user(c, PLACE, 8, NO_THREAD);
+	load(c, BPF_DW, R3, FP, PLACE);
+	jump(c, BPF_JEQ, R3, 0, COMPARE);
+	here(c, IS_LIST);
 	put_list(c);
 	here(c, HAVE_LABELS);
 	store_value(c, BPF_B, SCRATCH, offsetof(struct activity_head, what), ACTIVITY_LABELS);
@@ -233,7 +256,7 @@ void activity_put_go(struct code *c)
 	set(c, R9, 0);
 	here(c, NEXT_LABEL);
 	load(c, BPF_H, R1, TARGET, offsetof(struct activity_target, form));
-	jump(c, BPF_JEQ, R1, ACTIVITY_FORM_GO_LIST, IN_LIST);
+	jump(c, BPF_JNE, R1, ACTIVITY_FORM_GO_MAP, IN_LIST);
 	put_pair_of_map(c);
 	go(c, HAVE_LABEL);
 	here(c, IN_LIST);
