@@ -30,11 +30,13 @@ def is_served(r):
         i = bisect.bisect_right(parts[tid], (time, float("inf"))) - 1
         if i < 0 or time > parts[tid][i][1]:
             continue
-        early += said == NOT_YET and not right
-        need(said == parts[tid][i][2] or said == NOT_YET and not right,
-             f"at {time} thread {tid} worked for {parts[tid][i][2]}, and reticle says {said}")
-        right += said != NOT_YET
         seen.add((tid, i))
+        if said == NOT_YET and not right:
+            early += 1
+            continue
+        need(said == parts[tid][i][2],
+             f"at {time} thread {tid} worked for {parts[tid][i][2]}, and reticle says {said}")
+        right += 1
     need(len(seen) == 3 * ROUNDS * THREADS, f"{len(seen)} parts were sampled")
     return f"{right} samples in the right ones of {len(seen)} parts of {THREADS} threads, {early} before it was found"
 

@@ -8,6 +8,7 @@ the other's work, too.
 import collections
 import fnmatch
 import functools
+import inspect
 import itertools
 import json
 import os
@@ -667,7 +668,7 @@ def helpers():
         run([*compiler, "-o", directory / "bin/served-tlsdesc", LAB / "programs/served.c", directory / "lib" / shared])
 
     read_by = [*sources, *library, ROOT / "activity/src/journal.h", ROOT / "activity/include/reticle/activity.h"]
-    place = made_tree(CACHE / f"programs-{key_of(compiler_version(), *map(str, compiler), *read_by)}", make)
+    place = made_tree(CACHE / f"programs-{key_of(compiler_version(), inspect.getsource(helpers), *read_by)}", make)
     return {str(f.relative_to(place)): f for f in sorted(place.rglob("*")) if f.is_file()}
 
 

@@ -18,7 +18,7 @@
 enum activity_what {
 	ACTIVITY_THREAD = 1,
 	ACTIVITY_PROCESS,
-	ACTIVITY_LABELS, /* a thread whose program has labels of its own: texts, instead of a record (Go) */
+	ACTIVITY_LABELS, /* a thread whose program has labels of its own: texts, instead of a record */
 };
 
 /* How the thread was read. */

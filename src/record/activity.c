@@ -45,9 +45,9 @@
 
 /* The variables of which a file may have one. */
 static const struct tls_name names[] = {
-	[ACTIVITY_FORM_POINTER] = { "otel_thread_ctx_v1", 8 },
-	[ACTIVITY_FORM_NODE] = { "otel_thread_ctx_nodejs_v1", 32 },
-	[ACTIVITY_FORM_SET] = { "custom_labels_current_set", 8 },
+	[ACTIVITY_FORM_POINTER] = { "otel_thread_ctx_v1", 8, NULL, 0 },
+	[ACTIVITY_FORM_NODE] = { "otel_thread_ctx_nodejs_v1", 32, NULL, 0 },
+	[ACTIVITY_FORM_SET] = { "custom_labels_current_set", 8, "custom_labels_abi_version", 1 },
 };
 
 /* What a file says, by what it is: never by what it is called, as another user may call another file the same. */
@@ -55,7 +55,7 @@ struct known_file {
 	u64 dev, ino, changed; /* of the file that was read: its st_ctim in ns */
 	bool as_program;
 	struct tls_symbol symbol;
-	struct go_program go; /* of a program that has none of the variables */
+	struct go_program go; /* of a program that has no context */
 };
 
 struct activities {
@@ -80,7 +80,7 @@ struct process {
 	struct map code;      /* inodes of the files of which it runs something */
 	u32 opened;	      /* files; */
 	u32 read;	      /* and those of them about which nothing was known */
-	struct go_program go; /* its own file is one, and has none of the variables */
+	struct go_program go; /* its own file is one, and has no context */
 	int refused;	      /* the errno for which something of it was not to be looked at, or 0 */
 	bool unfinished;      /* the turn was over before all files were read */
 	bool from_program;    /* the program's own variable comes before those of libraries, as in dynamic linking */
@@ -280,7 +280,7 @@ static void read_file(struct activities *a, struct process *p, int fd, struct kn
 		return;
 	}
 	tls_symbol_find(fd, names, ARRAY_LEN(names), f->as_program, &left, &f->symbol);
-	if (f->as_program && f->symbol.kind == ACTIVITY_KIND_NONE)
+	if (f->as_program && (f->symbol.kind == ACTIVITY_KIND_NONE || f->symbol.name == ACTIVITY_FORM_SET))
 		go_program_find(fd, &left, &f->go);
 	if (a->files.n >= FILES_MAX) {
 		set_free(&a->known);
@@ -290,10 +290,15 @@ static void read_file(struct activities *a, struct process *p, int fd, struct kn
 	vec_push(&a->files, *f);
 }
 
-/* A program in Go says by labels what its threads work for, if none of its files has a variable for that. */
+static bool has_context(const struct process *p)
+{
+	return p->target.kind != ACTIVITY_KIND_NONE && p->target.form != ACTIVITY_FORM_SET;
+}
+
+/* A program in Go says by its labels what its threads work for, if none of its files has a context. */
 static void use_go(struct process *p)
 {
-	if (!p->go.is_go || *p->go.why_not || p->unfinished || p->target.kind != ACTIVITY_KIND_NONE)
+	if (!p->go.is_go || *p->go.why_not || p->unfinished || has_context(p))
 		return;
 	p->target.kind = ACTIVITY_KIND_STATIC;
 	p->target.form = (u16)p->go.form;
@@ -301,14 +306,15 @@ static void use_go(struct process *p)
 	p->target.go = p->go.at;
 }
 
-/* Is this the variable to take, though there may be one? A context says more than labels do. */
+/* Is this the variable to take, though another one may have been found? A context comes before labels, as it says
+ * more; of two contexts, or two sets of labels, the program's own one comes before that of a library. */
 static bool comes_first(const struct process *p, const struct tls_symbol *s, bool as_program)
 {
-	bool labels = s->name == ACTIVITY_FORM_SET;
+	bool context = s->name != ACTIVITY_FORM_SET;
 
 	if (p->target.kind == ACTIVITY_KIND_NONE)
 		return true;
-	return labels == (p->target.form == ACTIVITY_FORM_SET) ? as_program && !p->from_program : !labels;
+	return context == has_context(p) ? as_program && !p->from_program : context;
 }
 
 /* The first mapping of a file: does it define the variable? */

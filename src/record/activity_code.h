@@ -123,7 +123,7 @@ static inline void put_status(struct code *c, enum activity_status s)
  * cannot be read. */
 void activity_put_node(struct code *c);
 /* record/activity_labels.c: likewise, of a thread of a Go program, or of one with Custom Labels. Its labels become the
- * record that is in the scratch, and it goes to COMPARE in any case. */
+ * record that is in the scratch; it goes to COMPARE, or to NO_THREAD or NO_RECORD if they cannot be read. */
 void activity_put_labels(struct code *c);
 
 #endif

@@ -9,8 +9,7 @@
  * it begins.
  *
  * Labels are made before a goroutine gets them, never change afterwards, and the garbage collector does not move them.
- * So with the thread stopped they are never found half written. What is read may be anything, all the same: each step
- * is a read that may fail, and there are never more than STEPS + 1 of them for pairs, of which each has two texts.
+ * So with the thread stopped they are never found half written.
  *
  * Up to Go 1.23 they are a map. It has an array of buckets, of which each has a byte for each of its eight pairs, the
  * keys, the values, and the address of a bucket more. While a map grows there is an array of old buckets as well,
@@ -20,6 +19,9 @@
  * It begins as a slice does, and its pairs have the lengths of texts before their addresses. The program writes in
  * such an order that each place is a whole pair, or one whose key has no address and which does not count. While a
  * label is replaced both are there, and the first one counts.
+ *
+ * What is read may be anything, all the same: each step is a read that may fail, and there are never more than STEPS +
+ * 1 of them for pairs, of which each has two texts.
  *
  * The record is as codec/activity.h has it: pairs of texts, each with its length in a byte. What does not fit is left
  * out, and the status says that.

@@ -8,8 +8,9 @@
  * entries of three words: key, value, and the next entry of the bucket. Numbers are in the upper halves of words, and
  * addresses of objects have their lowest bit set. All that is as in the 64-bit V8 of Node 24, whose pointers are
  * not compressed. Maps of frames are made anew when they change, so a table is never found half written. The garbage
- * collector moves objects: it copies them, and leaves what they held in the old place until all that leads to them is
- * right. So it does not matter which of the two is read, but for the key, whose address is compared.
+ * collector moves objects: it copies them, and leaves what they held in the old place, but for the first word, until
+ * all that leads to them is right. So it does not matter which of the two is read, but for the key, whose address is
+ * compared.
  */
 #include "record/activity_code.h"
 
@@ -79,8 +80,9 @@ static void put_bucket(struct code *c)
 	read_user(c, AGAIN, 8, NO_RECORD);
 }
 
-/* While the garbage collector moves objects, the module's handle of the key says where the key is now, before the
- * table's entry does. What was moved begins with its new address, without a tag; anything else with the address of its
+/* Goes to IN_ENTRY if the entry's key, in R1, is the module's after all; to OTHER_KEY if it is another object. While
+ * the garbage collector moves objects, the module's handle of the key says where the key is now, before the table's
+ * entry does. What was moved begins with its new address, without a tag; anything else with the address of its
  * map, with one. */
 static void enter_if_moved(struct code *c)
 {

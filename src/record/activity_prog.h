@@ -26,7 +26,7 @@ enum activity_form {
 	ACTIVITY_FORM_POINTER, /* the address of the thread's record, or NULL (OTEP 4947) */
 	ACTIVITY_FORM_NODE,    /* where Node has that address (record/activity_node.c) */
 	ACTIVITY_FORM_SET,     /* the address of a set of labels, or NULL (Custom Labels, record/activity_labels.c) */
-	/* the address of Go's goroutine, whose labels are (the same) */
+	/* the address of Go's goroutine (also record/activity_labels.c), whose labels are */
 	ACTIVITY_FORM_GO_MAP,  /* a map: Go 1.23 and earlier; */
 	ACTIVITY_FORM_GO_LIST, /* a slice of pairs */
 };

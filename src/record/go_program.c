@@ -107,7 +107,7 @@ static u32 version_of(const struct elf_tables *f, bool *is_go)
  * linked into the same block, the symbol says which part of it is Go's. */
 static bool find_place(const struct elf_tables *f, s64 *where)
 {
-	static const struct tls_name name = { "runtime.tlsg", 8 };
+	static const struct tls_name name = { "runtime.tlsg", 8, NULL, 0 };
 	const Elf64_Phdr *block = NULL;
 	struct tls_symbol symbol;
 

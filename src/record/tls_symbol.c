@@ -29,38 +29,70 @@ struct file {
 	u32 nr_names;
 };
 
-/* Is it a variable of that name? text: the names of symbols, so many bytes. */
-static bool is_called(const struct tls_name *n, const Elf64_Sym *s, const char *text, u64 bytes)
-{
-	size_t len = strlen(n->name) + 1;
+/* A table of symbols, and the names of these, so many bytes. */
+struct symbols {
+	Elf64_Sym *v;
+	u64 n;
+	char *text;
+	u64 bytes;
+};
 
-	return ELF64_ST_TYPE(s->st_info) == STT_TLS && s->st_shndx != SHN_UNDEF && s->st_size == n->size &&
-	       s->st_name <= bytes && bytes - s->st_name >= len && !memcmp(text + s->st_name, n->name, len);
+/* The index of a variable of that kind, name and size; 0: there is none, as the first symbol is none. */
+static u64 index_of(const struct symbols *s, u32 type, const char *name, u64 size)
+{
+	size_t len = strlen(name) + 1;
+
+	for (u64 i = 1; s->v && i < s->n; i++) {
+		const Elf64_Sym *v = &s->v[i];
+
+		if (ELF64_ST_TYPE(v->st_info) == type && v->st_shndx != SHN_UNDEF && v->st_size == size &&
+		    v->st_name <= s->bytes && s->bytes - v->st_name >= len && !memcmp(s->text + v->st_name, name, len))
+			return i;
+	}
+	return 0;
 }
 
-/* The first of the names from *name on that the table has: its index there, or 0, as the first symbol is none. */
+static bool is_of_version(const struct file *f, const struct symbols *s, const struct tls_name *n)
+{
+	u64 i = n->version ? index_of(s, STT_OBJECT, n->version, sizeof(u32)) : 0;
+	u32 version;
+
+	for (u32 k = 0; i && k < f->elf.head.e_phnum; k++) {
+		const Elf64_Phdr *p = &f->elf.segments[k];
+		u64 at = s->v[i].st_value - p->p_vaddr;
+
+		if (p->p_type == PT_LOAD && at < p->p_filesz)
+			return elf_tables_read_at(&f->elf, &version, sizeof(version), p->p_offset + at) &&
+			       version == n->is;
+	}
+	return !n->version;
+}
+
+/* The first of the names from *name on that the table has: its index there, or 0. */
 static u64 find_symbol(const struct file *f, const Elf64_Shdr *table, u32 *name, Elf64_Sym *out)
 {
 	const Elf64_Shdr *names = table->sh_link < f->elf.head.e_shnum ? &f->elf.sections[table->sh_link] : NULL;
-	u64 n = table->sh_size / sizeof(*out), found = 0;
-	char *text = names ? elf_tables_read(&f->elf, names->sh_offset, names->sh_size) : NULL;
-	Elf64_Sym *symbols = NULL;
+	struct symbols s = { .n = table->sh_size / sizeof(*out), .bytes = names ? names->sh_size : 0 };
+	u64 found = 0;
 
-	for (u32 k = *name; text && k < f->nr_names && !found; k++) {
-		if (!memmem(text, names->sh_size, f->names[k].name, strlen(f->names[k].name) + 1))
+	s.text = names ? elf_tables_read(&f->elf, names->sh_offset, names->sh_size) : NULL;
+	for (u32 k = *name; s.text && k < f->nr_names && !found; k++) {
+		const struct tls_name *n = &f->names[k];
+
+		if (!memmem(s.text, s.bytes, n->name, strlen(n->name) + 1))
 			continue;
-		if (!symbols)
-			symbols = elf_tables_read(&f->elf, table->sh_offset, table->sh_size);
-		for (u64 i = 1; symbols && i < n && !found; i++) {
-			if (!is_called(&f->names[k], &symbols[i], text, names->sh_size))
-				continue;
-			*out = symbols[i];
+		if (!s.v)
+			s.v = elf_tables_read(&f->elf, table->sh_offset, table->sh_size);
+		found = index_of(&s, STT_TLS, n->name, n->size);
+		if (found && !is_of_version(f, &s, n))
+			found = 0;
+		if (found) {
+			*out = s.v[found];
 			*name = k;
-			found = i;
 		}
 	}
-	free(text);
-	free(symbols);
+	free(s.text);
+	free(s.v);
 	return found;
 }
 

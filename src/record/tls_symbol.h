@@ -18,6 +18,9 @@ struct tls_symbol {
 struct tls_name {
 	const char *name;
 	u64 size; /* of the variable */
+	/* The name of a number of 4 bytes that the file must have as well, and its value; NULL: none. */
+	const char *version;
+	u32 is;
 };
 
 /* The first of the names that the file has in its table of symbols and that can be found in a thread. fd: a file that

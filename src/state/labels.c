@@ -52,15 +52,14 @@ static u32 number_of(struct label_keys *keys, struct str name)
 
 static void put_attribute(struct labelled *out, struct label_keys *keys, struct str name, struct str value)
 {
-	bool fits = LABELS_RECORD - out->size >= 2 + value.len;
-	u32 number = fits ? number_of(keys, name) : ID_NONE;
+	u32 number = number_of(keys, name);
 
-	if (number == ID_NONE) {
+	if (number != ID_NONE && out->met[number / 64] >> number % 64 & 1)
+		return;
+	if (number == ID_NONE || LABELS_RECORD - out->size < 2 + value.len) {
 		out->whole = false;
 		return;
 	}
-	if (out->met[number / 64] >> number % 64 & 1)
-		return; /* the first one counts */
 	out->met[number / 64] |= 1ull << number % 64;
 	out->record[out->size++] = (u8)number;
 	out->record[out->size++] = (u8)value.len;
@@ -82,10 +81,11 @@ void labels_take(struct labels *l, u32 pid, const struct activity_record *r, str
 {
 	struct label_keys *keys = keys_of(l, pid, r->image);
 	struct cursor c = cursor_over(r->data.p, r->data.len, false);
-	struct str key, value;
+	struct str key, value, so_far = { (const char *)out->record, ACTIVITY_FIXED };
 	u16 size;
 	u8 id[16];
 
+	/* Of two labels of a name the first one counts. */
 	memset(out->record, 0, ACTIVITY_FIXED);
 	out->size = ACTIVITY_FIXED;
 	out->whole = true;
@@ -94,10 +94,12 @@ void labels_take(struct labels *l, u32 pid, const struct activity_record *r, str
 	while (cursor_left(&c) && activity_label_next(&c, &key, &value)) {
 		switch (activity_label_id(key, value, id)) {
 		case ACTIVITY_TRACE_ID:
-			memcpy(out->record, id, 16);
+			if (!activity_trace(so_far))
+				memcpy(out->record, id, 16);
 			break;
 		case ACTIVITY_SPAN_ID:
-			memcpy(out->record + AT_SPAN, id, 8);
+			if (!activity_span(so_far))
+				memcpy(out->record + AT_SPAN, id, 8);
 			break;
 		case ACTIVITY_ROOT_ID:
 			put_root(out, keys, id);

@@ -11,7 +11,7 @@ import platform
 import subprocess
 
 from lib.activity_programs import read_times, reticle, serve
-from lib.activity_truth import check_times
+from lib.activity_truth import check_times, samples
 from lib.machine import need, need_bpf
 from lib.readers import PLACE, need_readers
 
@@ -93,3 +93,6 @@ truth = read_times("node_server", output)
 if len(truth) != 2:
     raise SystemExit(f"the server and its worker are two threads, not {len(truth)}")
 check_times("node_server", reticle, truth, early_ones=True)
+within = sum("Scaveng" in sample.get("sym", "") for sample in samples(reticle, "ip,sym"))
+if within < 10:
+    raise SystemExit(f"only {within} samples are of the collector that moves objects")

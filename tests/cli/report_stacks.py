@@ -12,7 +12,7 @@ import sys
 from lib.machine import need_recording
 
 reticle = os.environ["RETICLE"]
-# left works once for main and twice for again, right 5 times, main itself 9 times: no two of these, or sums of them,
+# left works once for main and twice for again, right 5 times, main itself 20 times: no two of these, or sums of them,
 # are the same. In which order perf has callers of equal weight depends on where its heap has their files.
 PROGRAM = """
 #include <time.h>
@@ -29,7 +29,7 @@ int main(void)
 		left(1);
 		right(2);
 		again(3);
-		for (int i = 0; i < 9; i++)
+		for (int i = 0; i < 20; i++)
 			sys_tick(4);
 	}
 }

@@ -400,7 +400,7 @@ __thread u64 activity_test_words[4];
 /* One name, of a variable of 8 bytes. */
 static bool find_tls(int fd, const char *name, bool as_program, u64 *left, struct tls_symbol *out)
 {
-	const struct tls_name one = { name, sizeof(u64) };
+	const struct tls_name one = { .name = name, .size = sizeof(u64) };
 
 	return tls_symbol_find(fd, &one, 1, as_program, left, out);
 }

@@ -217,12 +217,18 @@ static void test_first_counts(void **state)
 	put_head(&b, ACTIVITY_LABELS, ACTIVITY_KNOWN, 1);
 	put_label(&b, "other", "1");
 	put_label(&b, "same", "old");
+	put_label(&b, "trace_id", "0102030405060708090a0b0c0d0e0f10");
+	put_label(&b, "span_id", "0102030405060708");
+	put_label(&b, "trace_id", "f102030405060708090a0b0c0d0e0f10");
+	put_label(&b, "span_id", "f102030405060708");
 	for (int i = 0; i < 400; i++)
 		put_label(&b, "same", "new");
 	a = only(&t, &b);
 	assert_int_equal(a->status, ACTIVITY_KNOWN);
 	assert_true(activity_attribute_named(a, "same", &value) && equals(value, "old"));
 	assert_true(activity_attribute_named(a, "other", &value) && equals(value, "1"));
+	assert_int_equal(activity_trace(a->record)[0], 1);
+	assert_int_equal(activity_span(a->record)[0], 1);
 	timelines_free(&t);
 	bytes_free(&b);
 }

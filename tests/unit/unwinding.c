@@ -138,8 +138,8 @@ static void print_other(struct truth *t, const u64 *a, u32 na, const u64 *b, u32
 }
 
 /* Do pointers leave out frames among the innermost ones, and no others? So it is within the runtime of a sanitizer,
- * which may be linked into this program. Most of its functions keep no pointers; where one has other use for their
- * register, nothing but the innermost frame is known. */
+ * which may be linked into this program. Most of its functions keep no pointers; where one uses that register
+ * for something else, only the innermost frame is known, and pointers leave out all others. */
 static bool without_pointers(const u64 *a, u32 na, const u64 *b, u32 nb)
 {
 	u32 found = 0;
