@@ -411,6 +411,8 @@ static void look_at_process(struct activities *a, struct process *p)
 			look_at_mapping(a, p, &m);
 	bytes_free(&maps);
 	map_free(&p->code);
+	if (p->unfinished && !has_context(p))
+		p->target.kind = ACTIVITY_KIND_NONE; /* labels count when no file has a context */
 	use_go(p);
 	set_table(p);
 }

@@ -245,6 +245,7 @@ int main(int argc, char **argv)
 
 	if (argc > 1 && !strcmp(argv[1], "lie"))
 		return !!lying(NULL);
+	compute(150); /* the recorder looks at all files meanwhile, as samples come */
 	for (int i = 0; i < 4; i++)
 		pthread_create(&threads[i], NULL, what[i], NULL);
 	for (int i = 0; i < 4; i++)
