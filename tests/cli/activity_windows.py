@@ -101,8 +101,12 @@ def spanning():
         sys.exit("too few windows, or no faults")
     if faults(compute) > faults(fault) / 100 or not 0 < int(compute["discarded"]) < int(compute["kept"]):
         sys.exit("windows of both activities count for one")
-    if int(loose["/compute"]["discarded"]) or faults(loose["/compute"]) <= faults(fault) / 100:
-        sys.exit("--attribution=keep leaves out windows")
+    for route, row in loose.items():
+        both = [int(strict[route][column]) for column in ("kept", "discarded")]
+        if int(row["discarded"]) or int(row["kept"]) != sum(both):
+            sys.exit(f"--attribution=keep has {row['kept']} windows for {route}, and discard {both}")
+    if float(loose["/compute"]["sum:page-faults"]) <= float(compute["sum:page-faults"]):
+        sys.exit("windows that began in the other activity bring no faults")
 
 
 def with_bpf():
