@@ -667,7 +667,8 @@ def helpers():
              *library])
         run([*compiler, "-o", directory / "bin/served-tlsdesc", LAB / "programs/served.c", directory / "lib" / shared])
 
-    read_by = [*sources, *library, ROOT / "activity/src/journal.h", ROOT / "activity/include/reticle/activity.h"]
+    read_by = [*sources, LAB / "programs/threads.h", *library, ROOT / "activity/src/journal.h",
+               ROOT / "activity/include/reticle/activity.h"]
     place = made_tree(CACHE / f"programs-{key_of(compiler_version(), inspect.getsource(helpers), *read_by)}", make)
     return {str(f.relative_to(place)): f for f in sorted(place.rglob("*")) if f.is_file()}
 

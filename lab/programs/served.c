@@ -4,16 +4,15 @@
  * of the thread's own, and within that another one. Prints when each thread worked for which: TID BEGIN END
  * TRACE/SPAN, in ns of CLOCK_MONOTONIC.
  */
-#include <pthread.h>
 #include <reticle/activity.h>
-#include <sched.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "threads.h"
 
 enum { CYCLES = 400000 };
 
@@ -24,14 +23,6 @@ struct part {
 
 static long rounds;
 static pthread_barrier_t all_done;
-
-/* Two instructions a round, two cycles each. */
-static void work(uint64_t cycles)
-{
-	uint64_t n = cycles / 4 + 1;
-
-	__asm__ volatile("1: subs %0, %0, #1\n\tb.ne 1b" : "+r"(n) : : "cc", "memory");
-}
 
 static uint64_t now(void)
 {
@@ -99,22 +90,12 @@ int main(int argc, char **argv)
 {
 	long threads = argc > 2 ? strtol(argv[1], NULL, 10) : 0;
 	pthread_mutex_t printing = PTHREAD_MUTEX_INITIALIZER;
-	pthread_t others[64];
-	cpu_set_t set;
 
 	rounds = argc > 2 ? strtol(argv[2], NULL, 10) : 0;
-	if (threads < 1 || threads > 64 || rounds < 1 || rounds > 10000)
+	if (threads < 1 || threads > THREADS_MAX || rounds < 1 || rounds > 10000)
 		return 2;
-	CPU_ZERO(&set);
-	CPU_SET(0, &set);
-	sched_setaffinity(0, sizeof(set), &set);
+	stay_on_cpu0();
 	pthread_barrier_init(&all_done, NULL, (unsigned)threads);
 	activity_publish(&(struct activity_process){ .service = "lab" });
-	for (long i = 1; i < threads; i++)
-		if (pthread_create(&others[i], NULL, served, &printing))
-			return 1;
-	served(&printing);
-	for (long i = 1; i < threads; i++)
-		pthread_join(others[i], NULL);
-	return 0;
+	return run_threads(threads, served, &printing);
 }

@@ -5,27 +5,18 @@
  *
  * tagged data|pointer: prints where these words are, from the thread pointer on, or where a pointer to them is.
  */
-#include <pthread.h>
-#include <sched.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "threads.h"
+
 enum { WORDS = 8, CYCLES = 400000 };
 
 static __thread volatile uint64_t words[WORDS];
 static __thread volatile uint64_t *pointer;
-
-/* Two instructions a round, two cycles each. */
-static void work(uint64_t cycles)
-{
-	uint64_t rounds = cycles / 4 + 1;
-
-	__asm__ volatile("1: subs %0, %0, #1\n\tb.ne 1b" : "+r"(rounds) : : "cc", "memory");
-}
 
 static void *tagged(void *rounds)
 {
@@ -51,21 +42,11 @@ int main(int argc, char **argv)
 {
 	long threads = argc > 2 ? strtol(argv[1], NULL, 10) : 0;
 	uint64_t rounds = argc > 2 ? strtoull(argv[2], NULL, 10) : 0;
-	pthread_t others[64];
-	cpu_set_t set;
 
 	if (argc == 2)
 		return say_where(argv[1]);
-	if (threads < 1 || threads > 64)
+	if (threads < 1 || threads > THREADS_MAX)
 		return 2;
-	CPU_ZERO(&set);
-	CPU_SET(0, &set);
-	sched_setaffinity(0, sizeof(set), &set);
-	for (long i = 1; i < threads; i++)
-		if (pthread_create(&others[i], NULL, tagged, &rounds))
-			return 1;
-	tagged(&rounds);
-	for (long i = 1; i < threads; i++)
-		pthread_join(others[i], NULL);
-	return 0;
+	stay_on_cpu0();
+	return run_threads(threads, tagged, &rounds);
 }

@@ -50,6 +50,14 @@ static void put_label(struct bytes *b, const char *key, const char *value)
 	memcpy(b->p + offsetof(struct activity_head, size), &size, sizeof(size));
 }
 
+/* The labels of a thread, each a key and a value. */
+static void put_labels(struct bytes *b, const char *const labels[][2], size_t n)
+{
+	put_head(b, ACTIVITY_LABELS, ACTIVITY_KNOWN, 1);
+	for (size_t i = 0; i < n; i++)
+		put_label(b, labels[i][0], labels[i][1]);
+}
+
 static struct cursor over(const struct bytes *b)
 {
 	return cursor_over(b->p, b->len, false);
@@ -105,18 +113,17 @@ static void test_ids(void **state)
 
 static void test_labels(void **state)
 {
+	static const char *const labels[][2] = {
+		{ "http.route", "/cart" }, { "span id", "258" }, { "local root span id", "255" },
+		{ "", "empty" },	   { "empty", "" },
+	};
 	struct timelines t = { 0 };
 	struct bytes b = { 0 };
 	const struct activity *a;
 	struct str value;
 
 	(void)state;
-	put_head(&b, ACTIVITY_LABELS, ACTIVITY_KNOWN, 1);
-	put_label(&b, "http.route", "/cart");
-	put_label(&b, "span id", "258");
-	put_label(&b, "local root span id", "255");
-	put_label(&b, "", "empty");
-	put_label(&b, "empty", "");
+	put_labels(&b, labels, ARRAY_LEN(labels));
 	/* The same labels of another thread are the same activity. */
 	timelines_add(&t, 10, 12, 100, over(&b));
 	a = only(&t, &b);
@@ -208,19 +215,21 @@ static void test_too_many(void **state)
 /* While a label is replaced there are two of its name. */
 static void test_first_counts(void **state)
 {
+	static const char *const labels[][2] = {
+		{ "other", "1" },
+		{ "same", "old" },
+		{ "trace_id", "0102030405060708090a0b0c0d0e0f10" },
+		{ "span_id", "0102030405060708" },
+		{ "trace_id", "f102030405060708090a0b0c0d0e0f10" },
+		{ "span_id", "f102030405060708" },
+	};
 	struct timelines t = { 0 };
 	struct bytes b = { 0 };
 	const struct activity *a;
 	struct str value;
 
 	(void)state;
-	put_head(&b, ACTIVITY_LABELS, ACTIVITY_KNOWN, 1);
-	put_label(&b, "other", "1");
-	put_label(&b, "same", "old");
-	put_label(&b, "trace_id", "0102030405060708090a0b0c0d0e0f10");
-	put_label(&b, "span_id", "0102030405060708");
-	put_label(&b, "trace_id", "f102030405060708090a0b0c0d0e0f10");
-	put_label(&b, "span_id", "f102030405060708");
+	put_labels(&b, labels, ARRAY_LEN(labels));
 	for (int i = 0; i < 400; i++)
 		put_label(&b, "same", "new");
 	a = only(&t, &b);
